@@ -5,11 +5,13 @@
 
 // The blocks of a log, for programs that show, convert or check logs: below records, above bytes. docs/blocks.md describes it.
 
+const { callAll, mustBeFunction, optional, promised } = require('./lib/callbacks')
+const { CopiedLog } = require('./lib/blocks/copied-log')
 const { FileBlocks } = require('./lib/blocks/file-blocks')
 const { LogBlocks } = require('./lib/blocks/log-blocks')
-const newFile = require('./lib/blocks/new-file')
+const files = require('./lib/blocks/files')
 const { recordsOf, dataOf, startOfLarge } = require('./lib/blocks/stored-records')
-const { closed, compacted, createError, copyDiffers, deleted, exists, existsBeside, invalid, isDirectory, mapClosed, noMatch, noRecordStarts, notFound, notRegular, overflow, readOnly, shrunk, thrown, trimmed } = require('./lib/errors')
+const { closed, compacted, conflict, createError, copyDiffers, deleted, exists, existsBeside, invalid, isDirectory, mapClosed, noMatch, noRecordStarts, notFound, notRegular, overflow, readOnly, shrunk, thrown, trimmed } = require('./lib/errors')
 const { detectBlockSize } = require('./lib/format/block-size')
 const { checksumOf, storedChecksum } = require('./lib/format/checksum')
 const chunk = require('./lib/format/chunk')
@@ -20,8 +22,9 @@ const { endOfRecords, findProblem, frameProblem } = require('./lib/format/valida
 const { isZeros } = require('./lib/format/zeros')
 const { format, shorten } = require('./lib/format-value')
 const { noCounts, tally } = require('./lib/maintenance/counts')
-const { mustBePath, workFor } = require('./lib/maintenance/work')
+const { mustBePath, workFor } = require('./lib/work')
 const { optionNames } = require('./lib/option-names')
+const { onAbort } = require('./lib/signal')
 
 /**
  * @typedef {import('./lib/errors').LogError} LogError
@@ -33,9 +36,9 @@ const { optionNames } = require('./lib/option-names')
  * @typedef {import('./lib/blocks/log-blocks').WriterState} WriterState
  * @typedef {import('./lib/blocks/stored-records').Stored} Stored
  * @typedef {import('./lib/maintenance/counts').Counts} Counts
- * @typedef {import('./lib/maintenance/work').Work} Work
- * @typedef {import('./lib/maintenance/work').WorkOptions} WorkOptions
- * @typedef {import('./lib/maintenance/work').Progress} Progress
+ * @typedef {import('./lib/work').Work} Work
+ * @typedef {import('./lib/work').WorkOptions} WorkOptions
+ * @typedef {import('./lib/work').Progress} Progress
  */
 
 /**
@@ -58,8 +61,11 @@ async function openBlocks (file) {
   return FileBlocks.open(file)
 }
 
+/** Functions of callers: they are called, checked, and made promises. */
+const callbacks = { callAll, mustBeFunction, optional, promised }
+
 /** What makes the errors that several packages throw, and others. */
-const errors = { closed, compacted, deleted, noMatch, overflow, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
+const errors = { closed, compacted, conflict, deleted, noMatch, overflow, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
 
 module.exports = {
   blocksOf,
@@ -68,7 +74,7 @@ module.exports = {
   dataOf,
   startOfLarge,
   LogBlocks,
-  FileBlocks,
+  CopiedLog,
   noCounts,
   tally,
   // format.md in code: pure functions on bytes
@@ -83,13 +89,15 @@ module.exports = {
   frameProblem,
   isHole,
   isZeros,
-  // files that appear when they are complete
-  newFile,
-  // functions that take options, report their progress, and throw errors with a `code`
+  // files that appear, or are replaced, when they are complete
+  files,
+  // functions that take options, callbacks and signals, report their progress, and throw errors with a `code`
+  callbacks,
   errors,
   format,
   shorten,
   mustBePath,
+  onAbort,
   optionNames,
   workFor
 }

@@ -7,7 +7,8 @@
 
 const { cellText, rowOf } = require('./lib/json/csv')
 const { parseDate, unitOf } = require('./lib/json/dates')
-const { comparison, decodeJson, filterOf } = require('./lib/json/filter')
+const { decodeJson, filterOf } = require('./lib/json/filter')
+const { parseFilter, quoted } = require('./lib/json/parse-filter')
 const { searchJson } = require('./lib/json/search')
 const { compact, finder, pretty } = require('./lib/json/text')
 
@@ -18,8 +19,9 @@ const { compact, finder, pretty } = require('./lib/json/text')
  * @typedef {import('./lib/json/dates').Time} Time
  * @typedef {import('./lib/json/filter').Decoded} Decoded
  * @typedef {import('./lib/json/filter').Filter} Filter
+ * @typedef {import('./lib/json/parse-filter').Condition} Condition
  * @typedef {import('./lib/json/search').SearchedLog} SearchedLog
  * @typedef {import('./lib/json/search').SeqAndData} SeqAndData
  */
 
-module.exports = { compact, pretty, finder, decodeJson, filterOf, comparison, searchJson, cellText, rowOf, parseDate, unitOf }
+module.exports = { compact, pretty, finder, decodeJson, parseFilter, quoted, filterOf, searchJson, cellText, rowOf, parseDate, unitOf }

@@ -11,7 +11,7 @@ const offsetMap = require('./lib/maintenance/open-offset-map')
 const repairFile = require('./lib/maintenance/repair')
 const restoreFile = require('./lib/backup/restore')
 const verifyFile = require('./lib/maintenance/verify')
-const { mustBePath, workFor } = require('./lib/maintenance/work')
+const { mustBePath, workFor } = require('./lib/work')
 
 /**
  * @typedef {import('./lib/errors').LogError} LogError
@@ -26,8 +26,8 @@ const { mustBePath, workFor } = require('./lib/maintenance/work')
  * @typedef {import('./lib/backup/restore').Restored} Restored
  * @typedef {import('./lib/backup/restore').RestoreOptions} RestoreOptions
  * @typedef {import('./lib/maintenance/open-offset-map').OffsetMapMembers} OffsetMap
- * @typedef {import('./lib/maintenance/work').Progress} Progress
- * @typedef {import('./lib/maintenance/work').WorkOptions} VerifyOptions
+ * @typedef {import('./lib/work').Progress} Progress
+ * @typedef {import('./lib/work').WorkOptions} VerifyOptions
  * @typedef {import('./lib/maintenance/repair').RepairOptions} RepairOptions
  * @typedef {import('./lib/maintenance/copy-file').CopyFileOptions} CopyOptions
  */

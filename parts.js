@@ -3,11 +3,12 @@
 
 'use strict'
 
-// Parts of a log, for logs that keep their records elsewhere, and for what copies a log: streams, `since`, sinks, codecs, and the checks of their options.
+// The parts of a log, for a package that is a log itself: over this one, with an index of its own, or over records that are kept elsewhere.
 
-const { CopiedLog } = require('./lib/blocks/copied-log')
-const { callAll, callBack, mustBeFunction, optional, promised } = require('./lib/callbacks')
-const { codecOf, checkHighWaterMark, checkOverflow, mustBeBoolean } = require('./lib/options')
+const { checkAfter: checkCondition } = require('./lib/appending')
+const { DirectLog } = require('./lib/direct/direct-log')
+const { observable } = require('./lib/observable')
+const { settingsOf: settingsOfOptions } = require('./lib/options')
 const { BatchStream } = require('./lib/read/batch-stream')
 const { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } = require('./lib/read/cursor')
 const { NextChange: Change } = require('./lib/read/next-change')
@@ -17,15 +18,8 @@ const { Stream } = require('./lib/read/stream')
 const { TurnBudget } = require('./lib/read/turn-budget')
 const { RecordCodec } = require('./lib/record-codec')
 const { replaceable } = require('./lib/replaceable')
-const { mustBeSignal, onAbort } = require('./lib/signal')
 const { createSince } = require('./lib/since')
-const deletionRange = require('./lib/space/deletion-range')
-const { sizeOf } = require('./lib/storage/buffers')
-const { datasync } = require('./lib/storage/datasync')
-const { nullIfMissing, syncFolder } = require('./lib/storage/directory')
-const lock = require('./lib/storage/lock')
-const { replaceFile, writeFile } = require('./lib/storage/whole-file')
-const { formatLine, parseLine } = require('./lib/format/lines')
+const { deletionRangeOf: rangeOfDeletion } = require('./lib/space/deletion-range')
 const { sink: startSink } = require('./lib/write/sink')
 
 /**
@@ -54,57 +48,36 @@ const { sink: startSink } = require('./lib/write/sink')
 const sink = startSink
 /** @type {new (log: any, cb: (err: any, seq?: any) => void) => { start: () => void, finish: (err: any) => void, cancel: () => void }} waits for `since` */
 const NextChange = /** @type {any} */ (Change)
+/** @type {(options: any) => { codec: import('./lib/options').Codec<any>, highWaterMark: number, overflow: 'queue' | 'reject', readOnly: boolean }} checks them */
+const settingsOf = settingsOfOptions
 /** @type {(range: any, end: number) => { min: number, max: number }} checks it */
-const deletionRangeOf = deletionRange.deletionRangeOf
-/** @type {(what: unknown) => what is DeletionRange} */
-const isDeletionRange = deletionRange.isDeletionRange
+const deletionRangeOf = rangeOfDeletion
 
-/** Whether files can be locked here. @type {boolean} */
-const canLock = lock.canLock
-/** @type {(fd: number) => boolean} takes the lock of a file, or does not */
-const tryLock = lock.tryLock
+/** @type {(value: any, after: any) => void} checks the condition of an append */
+const checkAfter = checkCondition
 
-/** What `next` of a cursor finds. */
+/** The results of a cursor's `next`. */
 const found = { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
 
 module.exports = {
-  CopiedLog,
+  DirectLog,
+  found,
   // streams, and what they need of a log
   Stream,
   BatchStream,
   OpenStreams,
-  NextChange,
   TurnBudget,
-  found,
+  // the other members of a log
+  NextChange,
   createSince,
+  observable,
+  replaceable,
   sink,
   RecordCodec,
-  replaceable,
-  // options, callbacks, signals
+  // options, checked as those of a log in a file
+  settingsOf,
+  checkAfter,
   streamRangeOf,
   scanRangeOf,
-  deletionRangeOf,
-  isDeletionRange,
-  checkHighWaterMark,
-  checkOverflow,
-  mustBeBoolean,
-  codecOf,
-  callAll,
-  callBack,
-  mustBeFunction,
-  optional,
-  promised,
-  mustBeSignal,
-  onAbort,
-  // files beside a log
-  sizeOf,
-  datasync,
-  nullIfMissing,
-  syncFolder,
-  replaceFile,
-  writeFile,
-  canLock,
-  tryLock,
-  formatLine,
-  parseLine
+  deletionRangeOf
 }

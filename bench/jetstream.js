@@ -4,7 +4,7 @@
 // with the same records, which is what a pulled copy is.
 
 const { findServer, NO_SERVER } = require('../packages/jetstream/test/helpers/nats')
-const { bareClient, localCopy, streamLog } = require('./helpers/jetstream')
+const { bareClient, localCopy, newName, streamLog } = require('./helpers/jetstream')
 const { drive } = require('./helpers/drive')
 const { RECORD_SIZE, distinctRecords, randomNumbers } = require('./helpers/records')
 const { startServers } = require('./helpers/nats-servers')
@@ -13,6 +13,8 @@ const sizes = {
   quick: { seconds: 0.2, count: 10_000 },
   full: { seconds: 1, count: 100_000 }
 }
+/** That append to one stream, beside the one of the other measures. */
+const WRITERS = [2, 4, 10]
 const STORES = [
   { name: 'log in a stream', open: streamLog },
   { name: 'bare client', open: bareClient, note: 'publishes without expectations, so neither the order nor once is ensured; reads by an ordered consumer, by direct gets, and backward by batches of them' },
@@ -52,6 +54,9 @@ async function measure (open, { nodes, isSynced, seconds, count }, folder) {
     note(`append, ${inFlight} in flight`, await drive({ count: Infinity, inFlight, seconds, timeEach: true }, (n, cb) => store.append(records[n % records.length], cb)))
     await store.close()
   }
+  for (const writers of WRITERS) {
+    for (const inFlight of [16, 1024]) note(`append, ${writers} writers, ${inFlight} in flight each`, await appendTogether(stream => open(servers.urls, nodes, folder, stream), { writers, inFlight, seconds, records }))
+  }
   const store = await open(servers.urls, nodes, folder)
   await store.fill(Array.from({ length: count }, (_, i) => records[i % records.length]))
   for (const part of ['ordered reading', 'reverse']) {
@@ -73,6 +78,25 @@ async function measure (open, { nodes, isSynced, seconds, count }, folder) {
   await store.close()
   await servers.stop()
   return measures
+}
+
+/**
+ * Several writers append to one stream, each over a connection of its own.
+ * @param {(stream: string) => Promise<any>} open
+ * @param {{ writers: number, inFlight: number, seconds: number, records: Buffer[] }} load
+ * @returns {Promise<{ count: number, seconds: number }>}
+ */
+async function appendTogether (open, { writers, inFlight, seconds, records }) {
+  const stream = newName()
+  const stores = []
+  for (let i = 0; i < writers; i++) stores.push(await open(stream))
+  // the first append costs more than the others
+  for (const store of stores) await new Promise((resolve, reject) => store.append(records[0], (err) => err ? reject(err) : resolve()))
+  const begin = performance.now()
+  const results = await Promise.all(stores.map(store => drive({ count: Infinity, inFlight, seconds }, (n, cb) => store.append(records[n % records.length], cb))))
+  const took = (performance.now() - begin) / 1000
+  for (const store of stores) await store.close()
+  return { count: results.reduce((sum, { count }) => sum + count, 0), seconds: took }
 }
 
 module.exports = { name: 'jetstream', question: 'How fast is a log in a stream of NATS JetStream, relative to bare loops over the client package?', groups }

@@ -59,14 +59,14 @@ async function openShared (file, options, quiet) {
  * @returns {Promise<boolean>} whether a process shares this log, or shared it and did not close it
  */
 async function isShared (file) {
-  const { path, folder } = locate(file, true)
-  const address = new Address(path, folder)
+  const { path } = locate(file, true)
+  const address = new Address(path)
   // the clients of an owner that is gone: one of them is about to become the owner
   const metadata = await new MetadataReader(`${path}.meta`, true).read()
-  if (metadata !== null && metadata.metadata.clients.length > 0) return true
+  if (metadata !== null && Object.keys(metadata.metadata.clients).length > 0) return true
   if (process.platform === 'win32') return await answers(address)
   const found = await fs.promises.lstat(address.name).catch(() => null)
-  return found !== null && (found.isSocket() || found.isSymbolicLink())
+  return found !== null && found.isSocket()
 }
 
 /** @param {Address} address of a named pipe, which is there only as long as its process */

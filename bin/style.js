@@ -3,11 +3,11 @@
 // Colours text for terminals, unless NO_COLOR is set, and escapes what they would obey.
 
 /** @type {Record<string, string>} */
-const CODES = { red: '31', yellow: '33', dim: '2', bold: '1' }
+const CODES = { red: '31', yellow: '33' }
 
 /**
  * @param {NodeJS.WriteStream} stream to which the text will be printed
- * @param {'red' | 'yellow' | 'dim' | 'bold'} style
+ * @param {'red' | 'yellow'} style
  * @param {string} text
  * @returns {string}
  */

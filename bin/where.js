@@ -1,12 +1,13 @@
 'use strict'
 
-// Which records dump prints, by a filter as that of a view.
+// The filters of dump and search: docs/filters.md.
 
 const { InvalidArgumentError } = require('commander')
 const { decodeJson, filterOf } = require('../lib/json/filter')
+const { parseFilter } = require('../lib/json/parse-filter')
 
 /**
- * @param {string} query a text, or a path compared with a value
+ * @param {string} query
  * @returns {Where}
  */
 function parseWhere (query) {
@@ -16,6 +17,20 @@ function parseWhere (query) {
   } catch (err) {
     throw new InvalidArgumentError(`is invalid: ${/** @type {Error} */ (err).message}`)
   }
+}
+
+/**
+ * @param {string} query
+ * @returns {{ path: string[], value: string }} of a comparison that a binary search can look for
+ */
+function parseCondition (query) {
+  try {
+    const condition = parseFilter(query)
+    if (condition.type === 'comparison' && ['=', '>='].includes(condition.operator)) return { path: condition.path, value: condition.wanted.text }
+  } catch (err) {
+    throw new InvalidArgumentError(`is invalid: ${/** @type {Error} */ (err).message}`)
+  }
+  throw new InvalidArgumentError('must be path >= value, or path = value: a binary search looks for one value')
 }
 
 class Where {
@@ -60,4 +75,4 @@ class Where {
   }
 }
 
-module.exports = { parseWhere }
+module.exports = { parseCondition, parseWhere }

@@ -4,12 +4,13 @@
 
 const errors = require('./errors')
 const { optional } = require('./callbacks')
+const { format } = require('./format-value')
 const { Opening } = require('./log-states')
 const { optionNames } = require('./option-names')
 
 /** @typedef {import('./types').Count} Count */
 
-const checkNames = optionNames('append', ['sync', 'atomic'])
+const checkNames = optionNames('append', ['sync', 'atomic', 'after'])
 
 class Appending {
   /** @param {import('./log').Log} log */
@@ -28,21 +29,22 @@ class Appending {
       options = undefined
     }
     cb = optional(cb)
-    const { sync = false, atomic = false } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
+    const { sync = false, atomic = false, after } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
     const { state, closing, records } = this.log
     const { appender } = state
     if (appender === null || closing !== null) return this.refuse(value, cb)
-    const problem = problemOf(options)
+    const problem = problemOf(value, options)
     if (problem !== null) return appender.reject(problem, this.countOf(value), cb)
     let data
     try {
-      data = Array.isArray(value) || atomic ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
+      data = Array.isArray(value) || atomic || after !== undefined ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
       if (atomic) records.fittingTogether(/** @type {Uint8Array[]} */ (data))
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), this.countOfLast(value), cb)
     }
     if (typeof data === 'string') appender.appendText(data, sync, cb)
     else if (!Array.isArray(data)) appender.append(data, sync, cb)
+    else if (after !== undefined) appender.appendAfter(after, data, sync, atomic, cb)
     else if (atomic) appender.appendAtomic(data, sync, cb)
     else appender.appendBatch(data, sync, cb)
   }
@@ -96,19 +98,35 @@ class Appending {
 }
 
 /**
+ * @param {any} value
  * @param {any} options a boolean, as flumelog-aligned-offset takes it, says whether to wait for the write; this log always does
  * @returns {Error | null}
  */
-function problemOf (options) {
+function problemOf (value, options) {
   if (options === undefined || options === null || typeof options === 'boolean') return null
   try {
     checkNames(options)
+    checkAfter(value, options.after)
     return null
   } catch (err) {
     return /** @type {Error} */ (err)
   }
 }
 
-const NO_OPTIONS = { sync: false, atomic: false }
+/**
+ * @param {any} value to be appended
+ * @param {unknown} after the option; undefined: it is not given
+ * @throws flumelog:invalid
+ */
+function checkAfter (value, after) {
+  if (after === undefined) return
+  // a record after it has a seq, too
+  if (!Number.isSafeInteger(after) || Number(after) < -1 || after === Number.MAX_SAFE_INTEGER) {
+    throw errors.invalid(`after must be the seq of a record, or -1 for an empty log; it is ${format(after)}`)
+  }
+  if (Array.isArray(value) && value.length === 0) throw errors.invalid('after requires a record to append; the array is empty')
+}
 
-module.exports = { Appending }
+const NO_OPTIONS = { sync: false, atomic: false, after: undefined }
+
+module.exports = { Appending, checkAfter }

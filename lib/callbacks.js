@@ -73,7 +73,10 @@ function promised (start) {
  *   error: `cb` gets an ERR_FALSY_VALUE_REJECTION then, with that as its `reason`
  */
 function callBack (promise, cb) {
-  callbackify(() => promise)(cb)
+  callbackify(() => promise)((err, result) => {
+    if (result === undefined) /** @type {(err: any) => void} */ (cb)(err)
+    else cb(err, result)
+  })
 }
 
 /**

@@ -30,4 +30,40 @@ const systemClock = {
   bytesFetched: () => bytesFetched()
 }
 
-module.exports = { systemClock }
+/** A timer that runs at most once at a time: starting it again meanwhile changes nothing. */
+class SingleTimer {
+  /**
+   * @param {Clock} clock
+   * @param {() => void} run
+   */
+  constructor (clock, run) {
+    this.clock = clock
+    this.run = run
+    /** @type {Timer | null} */
+    this.timer = null
+  }
+
+  get isRunning () {
+    return this.timer !== null
+  }
+
+  /**
+   * @param {number} milliseconds
+   * @param {boolean} [keepsAlive] the process
+   */
+  start (milliseconds, keepsAlive = false) {
+    if (this.timer !== null) return
+    this.timer = this.clock.setTimeout(() => {
+      this.timer = null
+      this.run()
+    }, milliseconds)
+    if (!keepsAlive) this.timer.unref()
+  }
+
+  stop () {
+    if (this.timer !== null) this.clock.clearTimeout(this.timer)
+    this.timer = null
+  }
+}
+
+module.exports = { SingleTimer, systemClock }

@@ -8,7 +8,7 @@
  * The codes of the log's own errors; docs/api.md says when each occurs.
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
- *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
+ *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:conflict' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
  *   'flumelog:closed' | 'flumelog:compacted' | 'flumelog:server'} ErrorCode
  * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
@@ -23,6 +23,7 @@
  * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
  * @property {string} [reason] with `flumelog:corrupt`, of a block: what was found, and what was expected
  * @property {number} [start] with `flumelog:trimmed`: where the log starts, in bytes
+ * @property {number} [seq] with `flumelog:conflict`: that of the log's last record, -1 if there is none
  *
  * @typedef {object} SystemErrorDetails
  * @property {SystemErrorCode} [code] such as 'ENOSPC'; missing if what threw was a function or a storage of the caller's
@@ -169,6 +170,14 @@ exports.tooLargeTogether = (filename, length, most, blockSize) => createError('f
 
 /**
  * @param {string | null} filename
+ * @param {number} length in bytes
+ * @param {number} most in bytes
+ */
+exports.tooLargeToSend = (filename, length, most) => createError('flumelog:too-large',
+  `${nameOf(filename)}: a conditional append of ${length} bytes is too large for a client: the maximum is ${most} bytes`, { filename, length, most })
+
+/**
+ * @param {string | null} filename
  * @param {number} block the block's number, from 0
  * @param {number} blockSize in bytes
  * @param {number} position where in the block, in bytes
@@ -262,6 +271,14 @@ exports.shrunk = (filename, was, is) => createError('flumelog:corrupt',
   { filename, offset: is })
 
 /**
+ * @param {string} filename
+ * @param {number} offset
+ * @param {number} size bytes that were to be read there
+ */
+exports.shortRead = (filename, offset, size) => createError('EPARTIALREAD',
+  `EPARTIALREAD: the file ends before ${offset + size}, read '${filename}'`, { path: filename, offset })
+
+/**
  * @param {string | null} filename
  * @param {'deleted or moved' | 'replaced by another file'} how
  */
@@ -310,6 +327,14 @@ exports.overflow = (bytes, inFlight, highWaterMark) => createError('flumelog:ove
   `an append of ${bytes} bytes was refused: ${inFlight} bytes are unwritten, and highWaterMark is ${highWaterMark}; wait for onDrain or for callbacks`,
   { bytes, inFlight, highWaterMark })
 
+/**
+ * @param {number} after which record was expected to be the last one; -1: none
+ * @param {number} seq of the last record; -1: there is none
+ */
+exports.conflict = (after, seq) => createError('flumelog:conflict',
+  `an append after ${after === -1 ? 'no record' : `the record at ${after}`} was refused: ${seq === -1 ? 'the log is empty' : `the last record is at ${seq}`}; ` +
+  'read what was appended since, and decide again', { after, seq })
+
 /** @param {string | null} filename */
 exports.closed = (filename) => createError('flumelog:closed',
   `${nameOf(filename)}: the log is closed`, { filename })
@@ -335,12 +360,9 @@ exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
 /** @param {string} filename */
 exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
 
-/**
- * @param {string | null} filename
- * @param {string | null} format of another program, which the file seems to have
- */
-exports.notALog = (filename, format) => createError('flumelog:not-a-log', `${nameOf(filename)}: not a log: ` +
-  (format === null ? 'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it' : `it looks like ${format}; import it into a new log`) +
+/** @param {string | null} filename */
+exports.notALog = (filename) => createError('flumelog:not-a-log', `${nameOf(filename)}: not a log: ` +
+  'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it' +
   (filename === null ? '' : `: npx flumelog import ${filename} NEW`), { filename })
 
 /**
@@ -426,31 +448,14 @@ exports.fromOwner = (message, cause, { code, ...details }) => createError(/** @t
 
 /**
  * @param {string} filename of a socket
- * @param {number} bytes in it
- * @param {number} most that are allowed
+ * @param {string} folder for temporary files
  */
-exports.socketPathTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
-  `${filename}: the path has ${bytes} bytes, which is too long for a socket: the maximum is ${most}; use a shorter path for the log`, { filename, path: filename })
+exports.socketPathTooLong = (filename, folder) => createError('ENAMETOOLONG',
+  `${filename}: the path is too long for a socket, and so is that of a link to it in ${folder}; set TMPDIR to a shorter path`, { filename, path: filename })
 
-/**
- * @param {string} filename the log's
- * @param {string[]} folders that were tried, absolute
- * @param {number} most bytes that are allowed in one of them
- */
-exports.noSocketPath = (filename, folders, most) => createError('ENAMETOOLONG',
-  `${filename}: the path is too long for a socket beside the log, and so is ${folders.join(' and ')}, where it would be instead: ` +
-  `the maximum is ${most} bytes; set XDG_RUNTIME_DIR or TMPDIR to a shorter path`, { filename, path: filename })
-
-/**
- * @param {string} folder
- * @param {string} reason
- */
-exports.unsafeDirectory = (folder, reason) => createError('EPERM',
-  `${folder}: ${reason}, so sockets in it would not be private; remove it, or set XDG_RUNTIME_DIR to a directory that belongs to you`, { path: folder })
-
-/** @param {string} filename */
-exports.notASocket = (filename) => createError('EEXIST',
-  `${filename}: this file is in the way of the log's socket; move it away`, { filename, path: filename })
+/** @param {string} filename of a file where a socket is to be placed */
+exports.socketInTheWay = (filename) => createError('EEXIST',
+  `${filename}: a file is where the socket of the shared log belongs; move it, or rename the log`, { filename, path: filename })
 
 /**
  * @param {string} filename of a cursor

@@ -7,7 +7,7 @@
 const errors = require('./errors')
 const { systemClock } = require('./clock')
 const { startBackup } = require('./backup/backup')
-const { callAll, callBack, mustBeFunction, optional } = require('./callbacks')
+const { callAll, callBack, mustBeFunction, optional, promised } = require('./callbacks')
 const { Appending } = require('./appending')
 const { NamedCursors } = require('./cursors/named-cursors')
 const { Opening, Open, Refusing } = require('./log-states')
@@ -417,58 +417,42 @@ class Log {
       return
     }
     this.closing = [cb]
-    if (this.state instanceof Refusing) this.closeOpened()
-    else this.state.whenOpen(() => this.closeWhenRead())
+    const finish = (/** @type {Error | null} */ err) => process.nextTick(() => {
+      this.isClosed = true
+      callAll(/** @type {Done[]} */ (this.closing), err)
+    })
+    const start = () => this.closeOpened().then(() => finish(null), finish)
+    if (this.state instanceof Refusing) start()
+    else this.state.whenOpen(start)
   }
 
-  /** A client's calls may wait until it has read the end of the log, and deletions until they have found all chunks. */
-  closeWhenRead () {
-    const sharing = this.state.opened?.sharing ?? null
-    const closeWhenDeleted = () => {
-      if (this.largeDeletion === null || this.largeDeletion.pending === 0) this.closeOpened()
-      else this.largeDeletion.whenDone(() => this.closeWhenRead())
+  /** Everything called before is done, and then refused: reads and deletions first, then cursors, the writer, readers, the file. */
+  async closeOpened () {
+    const { opened } = this.state
+    const { sharing = null, writer = null } = opened ?? {}
+    const { largeDeletion, namedCursors } = this
+    // a client's calls may wait until it has read the end of the log, and deletions until they have found all chunks
+    while (!(this.state instanceof Refusing) && (sharing?.hasReads || largeDeletion?.pending.size)) {
+      if (sharing?.hasReads) await promised(cb => sharing.whenRead(cb))
+      else await Promise.allSettled(largeDeletion?.pending ?? [])
     }
-    if (sharing === null) closeWhenDeleted()
-    else sharing.whenRead(closeWhenDeleted)
-  }
-
-  /** Everything called before is done. */
-  closeOpened () {
     // reads that were deferred come before the close
     this.turn.flush()
-    const { opened } = this.state
     this.state = new Refusing(errors.closed(this.filename), opened)
-    this.compacting.stop(errors.closed(this.filename), () => this.closeCursors(opened))
-  }
-
-  /** @param {import('./opening').Opened | null} opened */
-  closeCursors (opened) {
-    if (opened === null) this.finishClosing(null)
-    else if (this.namedCursors === null) this.closeWriter(null)
-    else this.namedCursors.close((err) => this.closeWriter(err))
-  }
-
-  /** @param {Error | null} failure of a cursor */
-  closeWriter (failure) {
-    const { sharing, writer } = /** @type {import('./opening').Opened} */ (this.state.opened)
-    if (writer === null) this.closeFile(failure)
-    else (sharing ?? writer).close((/** @type {Error | null | undefined} */ err) => this.closeFile(failure ?? err ?? null))
-  }
-
-  /** @param {Error | null} failure */
-  closeFile (failure) {
-    const { blocks, follower } = /** @type {import('./opening').Opened} */ (this.state.opened)
-    follower?.close()
-    blocks.closed = true
+    await promised(cb => this.compacting.stop(errors.closed(this.filename), () => cb()))
+    if (opened === null) return
+    /** @type {Error | null} */
+    let failure = null
+    const attempt = (/** @type {(cb: (err?: any) => void) => void} */ close) => promised(close).catch(err => { failure ??= err })
+    if (namedCursors !== null) await attempt(cb => namedCursors.close(cb))
+    if (sharing !== null) await sharing.close().catch(err => { failure ??= err })
+    else if (writer !== null) await attempt(cb => writer.close(cb))
+    opened.follower?.close()
+    opened.blocks.closed = true
     this.compacting.close()
     this.streams.close()
-    this.file.close((err) => this.finishClosing(failure || err || null))
-  }
-
-  /** @param {Error | null} err */
-  finishClosing (err) {
-    this.isClosed = true
-    callAll(/** @type {Done[]} */ (this.closing), err)
+    await attempt(cb => this.file.close(cb))
+    if (failure !== null) throw failure
   }
 }
 

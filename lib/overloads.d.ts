@@ -25,7 +25,8 @@ export interface Append<A> {
 
   /**
    * Appends a record, or an array of records in a row. With `{ sync: true }`, or `true`, the callback is called when they are
-   * fsynced. It gets the seq of the last one. Errors as without options.
+   * fsynced. It gets the seq of the last one. With `after`, nothing is stored unless the log's last record has that seq, else
+   * `flumelog:conflict`. Other errors as without options.
    */
   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void
 

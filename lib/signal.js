@@ -2,7 +2,7 @@
 
 // AbortSignals of callers.
 
-const { callAll } = require('./callbacks')
+const { setMaxListeners } = require('events')
 const errors = require('./errors')
 const { format } = require('./format-value')
 
@@ -17,11 +17,6 @@ function mustBeSignal (signal) {
   throw errors.invalid(`signal must be an AbortSignal; it is ${format(signal)}`)
 }
 
-/** What waits for each signal: Node.js warns of a leak if one has more than ten listeners. @type {WeakMap<AbortSignal, Waiting>} */
-const waiting = new WeakMap()
-
-/** @typedef {{ calls: Set<() => void>, onabort: () => void }} Waiting */
-
 /**
  * @param {AbortSignal | undefined} signal
  * @param {() => void} call called when it is aborted
@@ -29,31 +24,10 @@ const waiting = new WeakMap()
  */
 function onAbort (signal, call) {
   if (signal === undefined) return () => {}
-  const { calls, onabort } = waiting.get(signal) ?? listen(signal)
-  calls.add(call)
-  return () => {
-    if (!calls.delete(call) || calls.size > 0) return
-    waiting.delete(signal)
-    signal.removeEventListener('abort', onabort)
-  }
-}
-
-/**
- * @param {AbortSignal} signal
- * @returns {Waiting}
- */
-function listen (signal) {
-  const calls = new Set()
-  const onabort = () => {
-    waiting.delete(signal)
-    const all = [...calls]
-    calls.clear()
-    callAll(all, undefined)
-  }
-  const listening = { calls, onabort }
-  waiting.set(signal, listening)
-  signal.addEventListener('abort', onabort, { once: true })
-  return listening
+  // any number of calls may wait for one signal, which Node.js would take for a leak
+  if (signal instanceof AbortSignal) setMaxListeners(0, signal)
+  signal.addEventListener('abort', call, { once: true })
+  return () => signal.removeEventListener('abort', call)
 }
 
 module.exports = { mustBeSignal, onAbort }

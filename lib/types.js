@@ -130,8 +130,8 @@
  *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
  *   `atomic`, the callback gets the seqs of all.
  *   Errors, with nothing stored: `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros;
- *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
- *   errors of the operating system
+ *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:conflict`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed
+ *   fsync; errors of the operating system
  * @property {(seq: number, cb: (err: CallbackError | null, value: T) => void) => void} get
  *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed` if `seq` is before the start of the log; `flumelog:not-found`
  *   if no record starts there; `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
@@ -225,6 +225,7 @@
  * @property {boolean} [sync] fsync before the callback
  * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It has to fit into a
  *   block (else `flumelog:too-large`) and is fsynced before the callback, which gets the seqs of all records
+ * @property {number} [after] stores nothing, and gives `flumelog:conflict`, unless the log's last record has this seq; -1: unless the log is empty
  */
 
 // What the wrappers return: the members that callers use, of the classes in wrappers/

@@ -11,24 +11,6 @@ declare module 'obz' {
   export = Obv
 }
 
-declare module 'random-access-file' {
-  type Done = (err: Error | null | undefined) => void
-  class RandomAccessFile {
-    constructor (filename: string, options?: { writable?: boolean })
-    filename: string
-    fd: number
-    truncatable: boolean
-    open (cb: Done): void
-    read (offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void): void
-    write (offset: number, data: Buffer, cb: Done): void
-    truncate (offset: number, cb: Done): void
-    stat (cb: (err: Error | null, st?: any) => void): void
-    suspend (cb: Done): void
-    close (cb: Done): void
-  }
-  export = RandomAccessFile
-}
-
 declare module 'fs-native-extensions' {
   export function tryLock (fd: number): boolean
 }

@@ -27,9 +27,11 @@ const sequence = (count) => Array.from({ length: count }, (_, i) => i + 1)
 /**
  * @param {string[]} servers
  * @param {number} replicas
+ * @param {string} folder that it does not need
+ * @param {string} [stream]
  */
-async function streamLog (servers, replicas) {
-  const log = JetStreamLog({ servers, stream: newName(), replicas, timeout: TIMEOUT })
+async function streamLog (servers, replicas, folder, stream = newName()) {
+  const log = JetStreamLog({ servers, stream, replicas, timeout: TIMEOUT })
   await promisify(log.onReady)()
   return {
     append: log.append,
@@ -45,14 +47,15 @@ async function streamLog (servers, replicas) {
 /**
  * @param {string[]} servers
  * @param {number} replicas
+ * @param {string} folder that it does not need
+ * @param {string} [stream]
  */
-async function bareClient (servers, replicas) {
+async function bareClient (servers, replicas, folder, stream = newName()) {
   const { connect } = require('@nats-io/transport-node')
   const { jetstream, jetstreamManager } = require('@nats-io/jetstream')
   const nats = await connect({ servers })
   const manager = await jetstreamManager(nats, { checkAPI: false })
   const client = jetstream(nats)
-  const stream = newName()
   const config = { name: stream, subjects: [`${stream}.>`], storage: 'file', num_replicas: replicas, allow_direct: true }
   // servers that have just been started have no leader yet
   for (let left = 20; left > 0; left--) {
@@ -103,4 +106,4 @@ async function localCopy (servers, replicas, folder) {
   return { ...store, fill: promisify(log.append), reverse: (onRecord) => drain(log.stream({ seqs: false, reverse: true }), onRecord) }
 }
 
-module.exports = { streamLog, bareClient, localCopy }
+module.exports = { streamLog, bareClient, localCopy, newName }

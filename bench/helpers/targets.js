@@ -180,7 +180,7 @@ const targets = [
   { number: 22, what: '`flumelog view`: first screen, in ms', of: viewed('first screen'), over: [], ...LATENCY, cold: atMost(300) },
   { number: 22, what: '`flumelog view`: jump, in ms', of: viewed('jump'), over: [], ...LATENCY, cold: atMost(50) },
   { number: 22, what: '`flumelog view`: frames while the list is scrolled', of: viewed('frames while the list is scrolled'), over: [], ...FRAMES, cold: atLeast(60) },
-  ...SERVERS.flatMap(group => ['append, 1 in flight', 'append, 16 in flight', 'append, 1024 in flight', 'ordered reading', 'reverse', 'get, 1 in flight', 'get, 16 in flight'].map(part => onServers(group, part)).map(place => (
+  ...SERVERS.flatMap(group => ['append, 1 in flight', 'append, 16 in flight', 'append, 1024 in flight', ...[2, 4, 10].flatMap(writers => [16, 1024].map(inFlight => `append, ${writers} writers, ${inFlight} in flight each`)), 'ordered reading', 'reverse', 'get, 1 in flight', 'get, 16 in flight'].map(part => onServers(group, part)).map(place => (
     { number: 23, what: `a log in a stream, ${group}: ${place('').part}, relative to a bare client`, of: place('log in a stream'), over: [place('bare client')], ...RATE, cold: atLeast(0.9) }
   ))),
   { number: 23, what: 'ordered reading of a log in a file with the same records, relative to the log in a stream', of: onServers(SERVERS[0], 'ordered reading')('log in a file'), over: [onServers(SERVERS[0], 'ordered reading')('log in a stream')], ...RATE }

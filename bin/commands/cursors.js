@@ -123,7 +123,7 @@ function lagText ({ seq, lag }) {
 async function remove (file, name) {
   const logPath = await fs.promises.realpath(file)
   const folder = path.dirname(logPath)
-  const isDeleted = await deleteCursor(cursorPath(logPath, name), name, folder).catch((err) => {
+  const isDeleted = await deleteCursor(cursorPath(logPath, name), cursorPath(file, name), name).catch((err) => {
     throw codeOf(err) === 'flumelog:locked' ? new UserError(`${file}: a process holds the cursor ${name}; close it there first`) : err
   })
   if (!isDeleted) {

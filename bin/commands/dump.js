@@ -29,7 +29,7 @@ Examples:
   flumelog dump my.log --tail 10 --live              the last ten, then new ones
   flumelog dump my.log --new | grep error            only new records
   flumelog dump my.log --seqs --reverse --limit 10   the last ten, newest first
-  flumelog dump my.log --where 'level = error'
+  flumelog dump my.log --where 'level = error and at > 2024'
   flumelog dump my.log --gte 1048576 | less          starting at an offset
   flumelog dump my.log --format csv --fields at,text
 
@@ -52,7 +52,7 @@ function define (program) {
     .option('--lt <offset>', 'only records before this offset', bound)
     .option('--lte <offset>', 'only records at or before this offset', bound)
     .option('-n, --limit <count>', 'at most <count> records', positive('without --limit, all are printed'))
-    .option('-w, --where <filter>', 'only records that contain a text, or whose value at a path compares: path = value, also !=, <, <=, > and >=', where)
+    .option('-w, --where <filter>', 'only records that pass a filter: a text; path = value, also !=, <, <=, > and >=; path exists; path ~ /pattern/; with and, or, not, parentheses', where)
     .option('-r, --reverse', 'last record first')
     .option('-t, --tail <count>', 'only the last <count> records; 0: none', natural)
     .option('-l, --live', 'at the end of the log, wait for new records; Ctrl-C to stop')

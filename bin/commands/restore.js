@@ -18,7 +18,7 @@ Examples:
   flumelog restore /backups/my.log my.log
   flumelog restore /backups/my.log my.log --force
 
-The log is written under a temporary name, fsynced and read back before it gets its own. If the backup is corrupt, nothing is restored. A log that is there already is replaced only with --force, and not while a program has it open for writing; its recovery point, the number of its records, and the journal of a shared log are removed. Views of it may have records that the backup has not: delete them to have them rebuilt.`
+The log is written under a temporary name, fsynced and read back before it gets its own. If the backup is corrupt, nothing is restored. A log that is there already is replaced only with --force, and not while a program has it open for writing. Its cursors stay; FILE.meta and the offset map become those of the backup. Views of it may have records that the backup does not have: delete them to have them rebuilt.`
 
 /** @param {import('commander').Command} program */
 function define (program) {

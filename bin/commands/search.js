@@ -15,7 +15,8 @@ const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../open').Log} Log
- * @typedef {import('../printer').PrintOptions & { path: string[], value: string }} SearchOptions
+ * @typedef {{ path: string[], value: string }} Wanted
+ * @typedef {import('../printer').PrintOptions & Partial<Wanted> & { where?: Wanted }} SearchOptions
  */
 
 const EXAMPLES = `
@@ -23,6 +24,7 @@ Examples:
   flumelog search my.log --path timestamp --value 1600000000
   flumelog search my.log --path timestamp --value 2020-09-13
   flumelog search my.log -p value.author -v @bob --seqs
+  flumelog search my.log --where 'timestamp >= 2020-09-13'
 
 The records must be JSON, sorted by the value at the path: of others, a binary search may miss the first one that matches, or find none. If the records that it compares are not sorted, it says so on stderr; it looks at few of them. If the values are numbers, --value is a number, or an ISO date if they are times in seconds or milliseconds since 1970. If they are ISO dates, it is an ISO date. Other strings are compared as text. Dates without a time zone are in UTC. To print the records that follow, pass the offset that --seqs prints to \`flumelog dump --gte\`.`
 
@@ -32,8 +34,9 @@ function define (program) {
     .summary('find the first record at or after a value')
     .description('Prints the first record whose JSON value at a path is greater than or equal to the given one.')
     .argument('<file>', 'the log', fileName)
-    .requiredOption('-p, --path <keys>', 'path of the value in a record: keys separated by dots', jsonPath)
-    .requiredOption('-v, --value <value>', 'the value to search for: a number, an ISO date or text')
+    .option('-p, --path <keys>', 'path of the value in a record: keys separated by dots', jsonPath)
+    .option('-v, --value <value>', 'the value to search for: a number, an ISO date or text')
+    .option('-w, --where <filter>', 'both in one, as a filter: path >= value, or path = value', condition)
     .addOption(encodingOption('how to print the record'))
     .option('-s, --seqs', 'prefix the record with its offset and a tab')
     .addHelpText('after', helpText(EXAMPLES))
@@ -47,10 +50,11 @@ function define (program) {
  */
 async function searchFile (file, options, command) {
   refuseRawSeqs(options, command)
+  const wanted = wantedOf(options, command)
   const log = await openToRead(file)
   const output = new Output(process.stdout)
   try {
-    const { seq, data } = await find(log, file, options)
+    const { seq, data } = await find(log, file, wanted)
     printer(output, file, encodingFormat(options))(data, seq)
   } finally {
     await output.end()
@@ -59,9 +63,33 @@ async function searchFile (file, options, command) {
 }
 
 /**
+ * @param {string} filter
+ * @returns {Wanted}
+ */
+function condition (filter) {
+  // loaded lazily: most runs do not need it
+  return require('../where').parseCondition(filter)
+}
+
+/**
+ * @param {SearchOptions} options
+ * @param {import('commander').Command} command
+ * @returns {Wanted}
+ */
+function wantedOf ({ path, value, where }, command) {
+  if (where !== undefined) {
+    if (path !== undefined || value !== undefined) command.error('--where has a path and a value: --path and --value cannot be used with it')
+    return where
+  }
+  if (path === undefined) command.error('--path is missing')
+  if (value === undefined) command.error('--value is missing')
+  return { path, value }
+}
+
+/**
  * @param {Log} log
  * @param {string} file
- * @param {SearchOptions} options
+ * @param {Wanted} options
  * @returns {Promise<{ seq: number, data: Buffer }>}
  */
 async function find (log, file, { path, value: wanted }) {

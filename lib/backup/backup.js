@@ -7,7 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const errors = require('../errors')
 const { assertAbsent } = require('../maintenance/new-log')
-const { mustBePath, workFor } = require('../maintenance/work')
+const { mustBePath, workFor } = require('../work')
 const { isSameFile } = require('../storage/directory')
 const { locate } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
@@ -116,12 +116,9 @@ async function openSource (log) {
   const opened = /** @type {import('../opening').Opened} */ (log.state.opened)
   const { blocks, follower } = opened
   // what another process has appended until now; the owner of a shared log tells that before it answers
-  if (follower !== null && 'catchUp' in follower) await promised(cb => follower.catchUp(cb))
-  else if (follower !== null) await promised(cb => opened.writer?.sync(cb))
-  // and deleted; it may tell that all was trimmed that this process knows of
-  await blocks.followedPoint?.read()
-  await promised(cb => log.whenFresh(cb))
-  if (blocks.isOvertaken) throw blocks.trimmedAt(blocks.end)
+  if (follower !== null && !('catchUp' in follower)) await promised(cb => opened.writer?.sync(cb))
+  // and deleted
+  await promised(cb => blocks.follower === null ? cb(null) : blocks.follower.catchUp(cb))
   const source = new SourceLog(blocks, log.file)
   // another one, if this process has become the owner meanwhile
   const { writer } = opened

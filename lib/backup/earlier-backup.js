@@ -32,7 +32,7 @@ const WRITER = 'backup '
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
- * @typedef {ReturnType<ReturnType<import('../maintenance/work').workFor>>} Work
+ * @typedef {ReturnType<ReturnType<import('../work').workFor>>} Work
  * @typedef {import('../format/deletions').Deletion} Deletion
  * @typedef {import('../storage/metadata-text').Metadata} Metadata
  *
@@ -273,7 +273,7 @@ class EarlierBackup {
     deletions.forEach((deletion, i) => { deletion.number = i + 1 })
     this.isChanging = true
     const place = await this.place(deletions, freed)
-    await this.metadataFile.replace({ log: this.log, writer: WRITER + randomUUID(), closed: false, deletions, dropped: 0, clients: [], next: null, ...place })
+    await this.metadataFile.replace({ log: this.log, writer: WRITER + randomUUID(), closed: false, deletions, dropped: 0, clients: {}, next: null, ...place })
   }
 
   /** All that was written is durable. */

@@ -8,7 +8,7 @@ const errors = require('../errors')
 const { openExtent } = require('../maintenance/extent')
 const { assertAbsent, lockFile } = require('../maintenance/new-log')
 const { originOf, placeLog, replaceLog } = require('../maintenance/replace-log')
-const { mustBePath, workFor } = require('../maintenance/work')
+const { mustBePath, workFor } = require('../work')
 const { writeCopy } = require('../maintenance/write-copy')
 const { recoverEnd } = require('../recovery/recover-end')
 const { isSameFile } = require('../storage/directory')
@@ -19,7 +19,7 @@ const { pathFile } = require('../storage/path-file')
  * @typedef {object} RestoreOnlyOptions
  * @property {boolean} [force] replace the log that is there; default false
  *
- * @typedef {RestoreOnlyOptions & import('../maintenance/work').WorkOptions} RestoreOptions
+ * @typedef {RestoreOnlyOptions & import('../work').WorkOptions} RestoreOptions
  *
  * @typedef {object} Restored
  * @property {number} bytes of the log, from its start to its end: nothing before its start takes space

@@ -6,16 +6,15 @@
 const { deletedPart, isHole } = require('../format/hole')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
+const { PieceReader } = require('../space/piece-reader')
 
-/** Bytes read at a time. */
-const PIECE_SIZE = 1024 * 1024
 /** Bytes at the end of a block: its checksum, and where its padding starts. */
 const SUMMARY_SIZE = 8
 
 /**
  * @typedef {object} Piece blocks that follow each other
  * @property {number} offset of the first one
- * @property {Buffer[]} blocks valid until the next piece but one is asked for. In the last one, the block may be shorter, if the log ends in it
+ * @property {Buffer[]} blocks valid until the next piece is asked for. In the last one, the block may be shorter, if the log ends in it
  *
  * @typedef {object} Summary of a full block
  * @property {number} checksum as stored; 0 if the block has none
@@ -47,26 +46,16 @@ class SourceLog {
    */
   async * pieces (from) {
     const { blocks, blockSize, end } = this
-    const count = Math.max(1, Math.floor(PIECE_SIZE / blockSize))
-    const first = from / blockSize
     const fullBlocks = Math.floor(end / blockSize)
-    const memory = [0, 1].map(() => blocks.bufferSizes(count).map(size => Buffer.allocUnsafeSlow(size)))
-    const start = (/** @type {number} */ number, /** @type {number} */ turn) => {
-      if (number >= fullBlocks) return null
-      const reading = this.readBlocks(number, Math.min(count, fullBlocks - number), memory[turn % 2])
-      // it is awaited only when the piece before it is done
-      reading.catch(() => {})
-      return reading
+    let next = from / blockSize
+    for await (const piece of new PieceReader(blocks, next).upTo(fullBlocks)) {
+      const trimmed = piece.find(({ error }) => error !== null && /** @type {NodeJS.ErrnoException} */ (error).code === 'flumelog:trimmed')
+      if (trimmed !== undefined || piece[0].number > next) this.skipTrimmed(trimmed?.error ?? blocks.trimmedAt(next * blockSize))
+      next = piece[piece.length - 1].number + 1
+      const kept = piece.filter(({ number }) => number * blockSize >= this.start)
+      if (kept.length > 0) yield { offset: kept[0].number * blockSize, blocks: kept.map(block => this.verified(block)) }
     }
-    let number = first
-    let turn = 0
-    for (let coming = start(number, turn++); coming !== null;) {
-      const read = await coming.catch(err => this.skipTrimmed(err))
-      const next = read === null ? this.start / blockSize : number + count
-      coming = start(next, turn++)
-      if (read !== null) yield { offset: number * blockSize, blocks: read }
-      number = next
-    }
+    if (next < fullBlocks) this.skipTrimmed(blocks.trimmedAt(next * blockSize))
     if (end % blockSize > 0) yield { offset: fullBlocks * blockSize, blocks: [await this.lastPart()] }
   }
 
@@ -88,27 +77,15 @@ class SourceLog {
    */
   async block (number) {
     if ((number + 1) * this.blockSize > this.end) return this.lastPart()
-    return (await this.readBlocks(number, 1, null))[0]
+    return this.fullBlock(number)
   }
 
   /**
-   * @param {number} first
-   * @param {number} count
-   * @param {Buffer[] | null} memory for them; null: new memory
-   * @returns {Promise<Buffer[]>} of each, its bytes
+   * @param {number} number
+   * @returns {Promise<Buffer>} its bytes
    */
-  readBlocks (first, count, memory) {
-    const { blocks } = this
-    const buffers = memory && blocks.bufferSizes(count).map((size, i) => memory[i].subarray(0, size))
-    return new Promise((resolve, reject) => {
-      blocks.load(first, count, { cacheShare: 0, buffers }, (loaded) => {
-        try {
-          resolve(loaded.map(block => this.verified(block)))
-        } catch (err) {
-          reject(err)
-        }
-      })
-    })
+  async fullBlock (number) {
+    return this.verified(await new Promise(resolve => this.blocks.load(number, 1, { cacheShare: 0 }, ([block]) => resolve(block))))
   }
 
   /**
@@ -129,7 +106,7 @@ class SourceLog {
     const number = Math.floor(end / blockSize)
     const { tail } = blocks
     if (tail.number !== number) {
-      const [block] = await this.readBlocks(number, 1, null)
+      const block = await this.fullBlock(number)
       // full by now, and made one deleted record, which does not end where the log did
       return isHole(block) ? deletedPart(end % blockSize) : block.subarray(0, end % blockSize)
     }

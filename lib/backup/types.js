@@ -6,7 +6,7 @@
  * @typedef {object} BackupOnlyOptions
  * @property {boolean} [full] copy all of the log, also if there is an earlier backup, which is replaced when the copy is complete; default false
  *
- * @typedef {BackupOnlyOptions & import('../maintenance/work').WorkOptions} BackupOptions
+ * @typedef {BackupOnlyOptions & import('../work').WorkOptions} BackupOptions
  *
  * @typedef {object} BackedUp
  * @property {number} bytes of the backup, from its start to its end: nothing before its start takes space

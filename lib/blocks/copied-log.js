@@ -3,15 +3,14 @@
 // An open log that is copied elsewhere, or into which something else is copied: where it ends, whether it has changed, and where records from before a
 // compaction are.
 
-const errors = require('../errors')
-const { promised, resultOf } = require('../callbacks')
-const { format } = require('../format-value')
+const { promised } = require('../callbacks')
 const { logBehind } = require('../log')
 const { OffsetMap } = require('../space/offset-map')
+const { LogBlocks } = require('./log-blocks')
 
 /** @typedef {{ id: string, previousId: string | null, at: (seq: number) => number | null, up: (seq: number) => number, down: (seq: number) => number, close: () => void }} Map where records are since a compaction */
 
-class CopiedLog {
+class CopiedLog extends LogBlocks {
   #log
 
   /**
@@ -19,12 +18,9 @@ class CopiedLog {
    * @throws flumelog:invalid
    */
   constructor (members) {
-    const log = logBehind(members?.flumelog ?? members)
-    if (log === undefined) throw errors.invalid(`the log must be one in a file that this package has opened; it is ${format(members)}`)
-    this.#log = log
-    /** The log with callbacks. @type {import('../types').FlumeLog<any, any>} */
-    this.log = members?.flumelog ?? members
-    this.filename = log.filename
+    super(members)
+    this.#log = /** @type {import('../log').Log} */ (logBehind(this.log))
+    this.filename = this.#log.filename
   }
 
   get #opened () {
@@ -38,24 +34,10 @@ class CopiedLog {
     return String(this.#log.compacting.id)
   }
 
-  get start () {
-    return this.#opened.blocks.start
-  }
-
-  /** Offset after what readers see. */
-  get end () {
-    return this.#opened.blocks.end
-  }
-
   /** Another one whenever records may have been deleted or trimmed, or the log compacted. */
   get changes () {
     const { generation, start } = this.#opened.blocks
     return `${this.id} ${start} ${generation}`
-  }
-
-  /** The path of the file, absolute; null: the log is in a storage. */
-  get path () {
-    return this.#log.file.location?.path ?? null
   }
 
   /** Status of the open file. @returns {import('fs').Stats} */
@@ -81,18 +63,18 @@ class CopiedLog {
     return this.#log.settings.shared
   }
 
-  // How it changes
-
-  /** @returns {Promise<void>} resolves when readers see all that is known to be in the log */
-  whenFresh () {
-    return promised(cb => this.#log.whenFresh(cb))
+  /** Whether large records are put together, which are stored in chunks. */
+  get large () {
+    return this.#log.settings.large
   }
+
+  // How it changes
 
   /** @returns {Promise<void>} resolves when they see what another process has published by now */
   async refresh () {
     const follower = this.#log.state.opened?.follower ?? null
     if (follower !== null && 'catchUp' in follower) await promised(cb => follower.catchUp(cb))
-    else await this.whenFresh()
+    else await this.ready()
   }
 
   /**
@@ -150,15 +132,6 @@ class CopiedLog {
   bytesOf (value) {
     const { records } = this.#log
     return records.fitting(records.checked(value))
-  }
-
-  /**
-   * Appends records as they are stored, without the codec.
-   * @param {Uint8Array[]} records
-   * @returns {Promise<number>} seq of the last one
-   */
-  append (records) {
-    return resultOf(cb => this.#log.appending.appendEncoded(records, cb))
   }
 }
 

@@ -221,7 +221,7 @@ class LogBlocks {
 
   /**
    * Appends records as they are stored: one of zeros is a deleted record, and no codec is applied.
-   * @param {Buffer[]} records
+   * @param {Uint8Array[]} records
    * @returns {Promise<number>} seq of the last one
    */
   append (records) {

@@ -4,6 +4,7 @@
 // another name, and from then on only overwritten: that needs no room on a full disk, and the lock stays with the file.
 
 const fs = require('fs')
+const path = require('path')
 const { promisify } = require('util')
 const errors = require('../errors')
 const { datasync } = require('../storage/datasync')
@@ -31,6 +32,7 @@ const write = promisify(fs.write)
  * @typedef {import('./cursor-text').Position} Position
  *
  * @typedef {object} CursorFileOptions
+ * @property {string} given its name with the path of the log as the caller gave it, for errors
  * @property {string} folder that it is in
  * @property {() => fs.Stats} logStatus of the log, whose mode and owner the file gets
  * @property {boolean} isLocking whether to lock it
@@ -45,6 +47,7 @@ class CursorFile {
    */
   constructor (filename, name, options) {
     this.filename = filename
+    this.given = options.given
     this.name = name
     this.options = options
     this.fd = -1
@@ -56,8 +59,8 @@ class CursorFile {
     this.durableLine = 1
     /** Whether the other one has been written since. */
     this.isUnsynced = false
-    /** Whether a write of the other one has failed, which may have left a part of it. */
-    this.isTorn = false
+    /** Whether a write or an fsync of the other one has failed, so that it has to be written again. */
+    this.mustRewrite = false
   }
 
   /**
@@ -81,11 +84,14 @@ class CursorFile {
     return await this.own(fd, this.filename, async () => {
       const bytes = await readAll(fd)
       const found = decodeLines(bytes)
-      if (found === null) throw errors.corruptCursor(this.filename, this.name)
+      if (found === null) throw errors.corruptCursor(this.given, this.name)
       const { line, index } = found
-      if (line.name !== this.name && line.name.toLowerCase() === this.name.toLowerCase()) throw errors.otherCase(this.filename, this.name, line.name)
-      // a process that was killed may not have come to that
+      if (line.name !== this.name && line.name.toLowerCase() === this.name.toLowerCase()) throw errors.otherCase(this.given, this.name, line.name)
+      // the process that has written it may have been killed before it was durable, or an fsync may have failed, which marks it as written
+      // without writing it (as Linux does)
+      await write(fd, bytes, 0, bytes.length, 0)
       await datasync(fd, this.filename)
+      await syncFolder(this.options.folder)
       this.position = { id: line.id, seq: line.seq, next: line.next, tie: line.tie }
       this.number = line.number
       this.durableLine = index
@@ -145,7 +151,7 @@ class CursorFile {
   async lock (fd) {
     if (!canLock || !this.options.isLocking) return
     for (let tries = 1; !tryLock(fd); tries++) {
-      if (tries === MAX_TRIES) throw errors.cursorLocked(this.filename, this.name, lockHolder(fd))
+      if (tries === MAX_TRIES) throw errors.cursorLocked(this.given, this.name, lockHolder(fd))
       await new Promise(resolve => setTimeout(resolve, PAUSE))
     }
   }
@@ -155,12 +161,12 @@ class CursorFile {
    * @param {Position} position
    */
   async write (position) {
-    this.isTorn = true
+    this.mustRewrite = true
     await this.put(this.lineOf(position, this.number + 1))
     this.number++
     this.position = position
     this.isUnsynced = true
-    this.isTorn = false
+    this.mustRewrite = false
   }
 
   /**
@@ -168,12 +174,13 @@ class CursorFile {
    */
   async sync () {
     if (!this.isUnsynced) return
-    // the line that a failed write has left must not become the one to rely on
-    if (this.isTorn) await this.put(this.lineOf(this.position, this.number))
-    this.isTorn = false
+    // the line that a failed write or fsync has left must not become the one to rely on
+    if (this.mustRewrite) await this.put(this.lineOf(this.position, this.number))
+    this.mustRewrite = false
     try {
       await datasync(this.fd, this.filename)
     } catch (err) {
+      this.mustRewrite = true
       throw named(err, this.filename)
     }
     this.durableLine = 1 - this.durableLine
@@ -229,21 +236,33 @@ function noSpace () {
 }
 
 /**
- * Reads the file of a cursor that another process may hold.
+ * @template T
+ * @param {string} filename of a cursor that another process may hold
+ * @param {string} flags
+ * @param {(fd: number) => Promise<T>} run
+ * @returns {Promise<T | null>} null: there is none
+ */
+async function withFile (filename, flags, run) {
+  const fd = await open(filename, flags).catch(nullIfMissing)
+  if (fd === null) return null
+  try {
+    return await run(fd)
+  } finally {
+    await close(fd)
+  }
+}
+
+/**
  * @param {string} filename
  * @returns {Promise<{ position: Position & import('./cursor-text').Line | null, isHeld: boolean } | null>} without a position, it
  *   is corrupt; null: there is none
  */
-async function readCursor (filename) {
-  const fd = await open(filename, 'r').catch(nullIfMissing)
-  if (fd === null) return null
-  try {
+function readCursor (filename) {
+  return withFile(filename, 'r', async (fd) => {
     let found = null
     for (let reads = 0; found === null && reads < MAX_READS; reads++) found = decodeLines(await readAll(fd))
     return { position: found?.line ?? null, isHeld: isLocked(fd) }
-  } finally {
-    await close(fd)
-  }
+  })
 }
 
 /**
@@ -251,33 +270,25 @@ async function readCursor (filename) {
  * @param {string} filename
  */
 async function syncCursor (filename) {
-  const fd = await open(filename, 'r').catch(nullIfMissing)
-  if (fd === null) return
-  try {
-    await datasync(fd, filename)
-  } finally {
-    await close(fd)
-  }
+  await withFile(filename, 'r', fd => datasync(fd, filename))
 }
 
 /**
  * @param {string} filename
+ * @param {string} given the same with the path of the log as the caller gave it, for errors
  * @param {string} name the cursor's
- * @param {string} folder that the file is in
  * @returns {Promise<boolean>} false: there is no such cursor
  */
-async function deleteCursor (filename, name, folder) {
-  const fd = await open(filename, 'r+').catch(nullIfMissing)
-  if (fd === null) return false
-  try {
-    if (canLock && !tryLock(fd)) throw errors.cursorLocked(filename, name, lockHolder(fd))
-    if (!await isSameFile(fd, filename)) return await deleteCursor(filename, name, folder)
+async function deleteCursor (filename, given, name) {
+  const isDone = await withFile(filename, 'r+', async (fd) => {
+    if (canLock && !tryLock(fd)) throw errors.cursorLocked(given, name, lockHolder(fd))
+    if (!await isSameFile(fd, filename)) return false
     await fs.promises.unlink(filename)
-    await syncFolder(folder)
+    await syncFolder(path.dirname(filename))
     return true
-  } finally {
-    await close(fd)
-  }
+  })
+  // another file has its name meanwhile
+  return isDone === false ? deleteCursor(filename, given, name) : isDone === true
 }
 
 module.exports = { CursorFile, readCursor, syncCursor, deleteCursor }

@@ -3,6 +3,7 @@
 // The reading side of a cursor: streams of its log that start after its position, if that is one of this log.
 
 const errors = require('../errors')
+const { callBack, promised } = require('../callbacks')
 const { OpenStreams } = require('../read/open-streams')
 const { openSource } = require('../read/source')
 const { cursorStreamOptions } = require('./cursor-options')
@@ -36,8 +37,8 @@ class CursorReader {
       return new Kind(Object.create(this.cursor.log.reading, {
         streams: { value: this },
         whenOpen: {
-          value: (/** @type {Done} */ cb) => this.whenPositioned((err) => {
-            if (err === null) range.gt = this.startOfStream
+          value: (/** @type {Done} */ cb) => callBack(this.whenPositioned(), (/** @type {Error | null} */ err) => {
+            if (!err) range.gt = this.startOfStream
             cb(err)
           })
         }
@@ -52,40 +53,30 @@ class CursorReader {
     return next < log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
   }
 
-  /**
-   * Calls back when it is open, what was committed before is stored, and the position is one of this log.
-   * @param {Done} cb
-   */
-  whenPositioned (cb) {
+  /** Waits until it is open, what was committed before is stored, and the position is known to be one of this log. */
+  async whenPositioned () {
     const { cursor } = this
-    if (cursor.refusal !== null) return process.nextTick(cb, cursor.refusal)
-    cursor.enqueue(null, {}, () => {
-      if (cursor.refusal !== null) return cb(cursor.refusal)
-      this.whenCaughtUp((err) => {
-        if (err || this.isChecked) return cb(err)
-        this.checkPosition().then(() => null, err => err).then(err => process.nextTick(cb, err))
-      })
-    })
+    if (cursor.refusal !== null) throw cursor.refusal
+    await new Promise(resolve => cursor.enqueue(null, {}, resolve))
+    if (cursor.refusal !== null) throw cursor.refusal
+    await this.catchUp()
+    if (!this.isChecked) await this.checkPosition()
   }
 
-  /**
-   * @param {(err: Error | null) => void} cb called when the record at the position is known, which another process may have appended and committed,
-   *   in another generation of the log
-   */
-  whenCaughtUp (cb) {
+  /** Waits until the record at the position is known, which another process may have appended and committed, in another generation of the log. */
+  async catchUp () {
     const { log, position } = this.cursor
-    log.whenFresh((err) => {
-      const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
-      if (err || this.isChecked || position.next <= blocks.end || follower === null || !('catchUp' in follower)) cb(err)
-      else follower.catchUp(cb)
-    })
+    await promised(cb => log.whenFresh(cb))
+    const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
+    if (this.isChecked || position.next <= blocks.end || follower === null || !('catchUp' in follower)) return
+    await promised(cb => follower.catchUp(cb))
   }
 
   /** @throws flumelog:invalid */
   async checkPosition () {
-    const { file: { filename }, position: { id, seq, tie }, name, log, cursors } = this.cursor
+    const { file: { given }, position: { id, seq, tie }, name, log, cursors } = this.cursor
     const { blocks } = log.reading
-    const outside = (/** @type {string} */ reason) => errors.cursorOutside(filename, name, seq, reason)
+    const outside = (/** @type {string} */ reason) => errors.cursorOutside(given, name, seq, reason)
     if (id !== cursors.id) throw outside('it is from before an earlier compaction')
     if (seq >= blocks.end) throw outside(seq === blocks.end ? 'the log ends there' : `the log ends at ${blocks.end}`)
     // what was trimmed is the stream's to tell

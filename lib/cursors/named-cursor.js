@@ -7,7 +7,8 @@
 // So what awaits something looks at `id` afterwards, and repeats what it did with offsets if that has changed.
 
 const errors = require('../errors')
-const { callAll, mustBeFunction, optional, rethrowLater } = require('../callbacks')
+const { SingleTimer } = require('../clock')
+const { callAll, callBack, mustBeFunction, optional, promised, rethrowLater } = require('../callbacks')
 const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 const { problemOf } = require('../read/get')
@@ -45,6 +46,7 @@ class NamedCursor {
     this.log = log
     this.name = name
     this.file = new CursorFile(filename, name, {
+      given: log.filename + filename.slice(cursors.path.length),
       folder: /** @type {import('../storage/location').Location} */ (file.location).folder,
       logStatus: file.status,
       isLocking: settings.lock !== false,
@@ -59,8 +61,6 @@ class NamedCursor {
     this.group = []
     /** Why it takes no commits. @type {Error | null} */
     this.refusal = null
-    /** Callbacks of `onReady`. @type {Array<(err: Error | null, seq?: number) => void>} */
-    this.waiting = []
     /** Calls that wait for each other, in order. @type {Commit[]} */
     this.commits = []
     this.isScheduled = false
@@ -69,49 +69,40 @@ class NamedCursor {
     this.isSyncDue = false
     /** Whether a compaction has moved the position since it was written. */
     this.isMoved = false
-    /** @type {import('../clock').Timer | null} */
-    this.timer = null
+    this.timer = new SingleTimer(cursors.clock, () => {
+      this.isSyncDue = true
+      this.runSoon()
+    })
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
     this.closing = null
     this.reader = new CursorReader(this)
-    log.whenOpen((err) => err ? this.failed(err) : this.open(previous))
+    /** Resolves when it is open. */
+    this.opening = this.open(previous)
+    this.opening.catch(() => {})
   }
 
   // Opening
 
   /** @param {Promise<unknown>} previous */
   async open (previous) {
-    await previous
     try {
+      await promised(cb => this.log.whenOpen(cb))
+      await previous
       await this.cursors.makeIdDurable()
       await this.file.open(this.startOfLog())
       this.position = this.file.position
       await this.cursors.findMap(this.position.id)
       this.position = positionIn(this.position, this.cursors.id, this.cursors.map)
       this.isMoved = this.position !== this.file.position
+      this.isOpen = true
     } catch (err) {
-      return this.failed(/** @type {Error} */ (err))
+      this.refusal = /** @type {Error} */ (err)
+      this.cursors.forget(this)
+      for (const commit of this.commits) commit.error ??= this.refusal
+      process.nextTick(() => this.answer(this.commits.splice(0)))
+      throw err
     }
-    this.isOpen = true
-    this.tellWaiting(null)
     this.runSoon()
-  }
-
-  /** @param {Error} err why it cannot be opened */
-  failed (err) {
-    this.refusal = err
-    this.cursors.forget(this)
-    for (const commit of this.commits) commit.error ??= err
-    process.nextTick(() => {
-      this.tellWaiting(err)
-      this.answer(this.commits.splice(0))
-    })
-  }
-
-  /** @param {Error | null} err */
-  tellWaiting (err) {
-    const { seq } = this
-    callAll(this.waiting.splice(0).map(cb => () => cb(err, seq)), undefined)
   }
 
   /** @returns {Position} before all records that there are */
@@ -128,8 +119,7 @@ class NamedCursor {
   onReady (cb) {
     mustBeFunction('the callback', cb)
     if (this.refusal !== null) process.nextTick(cb, this.refusal)
-    else if (this.isOpen) process.nextTick(cb, null, this.seq)
-    else this.waiting.push(cb)
+    else callBack(this.opening.then(() => this.seq), cb)
   }
 
   // Committing
@@ -204,7 +194,7 @@ class NamedCursor {
 
   /** @param {Commit[]} group all but those with an error are stored, or the error is that of storing them */
   async store (group) {
-    const { file, log: { settings: { sync } } } = this
+    const { file, log: { settings: { sync, syncInterval } } } = this
     // a line from before a compaction must not be the durable one when the next compaction comes
     let mustSync = this.isSyncDue || this.isMoved || sync === 'always'
     this.isSyncDue = this.isMoved = false
@@ -229,7 +219,7 @@ class NamedCursor {
       for (const commit of group) commit.error ??= /** @type {Error} */ (err)
     }
     this.next = null
-    if (file.isUnsynced && sync === 'interval') this.startTimer()
+    if (file.isUnsynced && sync === 'interval') this.timer.start(syncInterval)
   }
 
   /**
@@ -263,7 +253,7 @@ class NamedCursor {
     const current = /** @type {Position} */ (this.next)
     if (seq === null || seq === current.seq) return current
     if (seq < current.seq && !mayRewind) {
-      throw errors.invalid(`${this.file.filename}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
+      throw errors.invalid(`${this.file.given}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
     }
     if (seq === -1) return this.startOfLog()
     if (seq < blocks.start) return { id, seq, next: seq + 1, tie: null }
@@ -285,17 +275,6 @@ class NamedCursor {
     }
   }
 
-  startTimer () {
-    if (this.timer !== null) return
-    const { clock, log: { settings } } = this.cursors
-    this.timer = clock.setTimeout(() => {
-      this.timer = null
-      this.isSyncDue = true
-      this.runSoon()
-    }, settings.syncInterval)
-    this.timer.unref()
-  }
-
   // Closing
 
   /**
@@ -310,14 +289,14 @@ class NamedCursor {
     else {
       this.closing = [cb]
       this.enqueue(null, { sync: true }, (err) => this.finishClosing(err))
-      this.refusal = errors.cursorClosed(this.file.filename, this.name)
+      this.refusal = errors.cursorClosed(this.file.given, this.name)
       if (endsStreams) this.reader.close()
     }
   }
 
   /** @param {Error | null} failure */
   async finishClosing (failure) {
-    if (this.timer !== null) this.cursors.clock.clearTimeout(this.timer)
+    this.timer.stop()
     const err = await this.file.close().then(() => null, err => err)
     this.cursors.forget(this)
     const callbacks = /** @type {Done[]} */ (this.closing)

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const errors = require('../errors')
-const { callAll, mustBeFunction, promised } = require('../callbacks')
+const { callBack, mustBeFunction, promised } = require('../callbacks')
 const { replaceable } = require('../replaceable')
 const { BatchStream } = require('../read/batch-stream')
 const { Stream } = require('../read/stream')
@@ -99,10 +99,7 @@ class NamedCursors {
   /** @param {(err: Error | null, cursors: CursorInfo[]) => void} cb */
   list (cb) {
     mustBeFunction('the callback', cb)
-    this.log.whenOpen((err) => {
-      const listing = err ? Promise.reject(err) : this.readAll()
-      listing.then(list => process.nextTick(cb, null, list), err => process.nextTick(/** @type {Function} */ (cb), err))
-    })
+    callBack(promised(done => this.log.whenOpen(done)).then(() => this.readAll()), cb)
   }
 
   /** @returns {Promise<CursorInfo[]>} */
@@ -188,19 +185,14 @@ class NamedCursors {
    * @param {Done} cb
    */
   close (cb) {
-    const cursors = [...this.held.values()].map(({ cursor }) => cursor)
-    const done = (/** @type {Error | null} */ err) => {
-      this.foundMap?.close()
-      cb(err)
-    }
-    let left = cursors.length
-    if (left === 0) return done(null)
-    /** @type {Error | null} */
-    let first = null
-    callAll(cursors.map(cursor => () => cursor.close((/** @type {Error | null} */ err) => {
-      first ??= err
-      if (--left === 0) done(first)
-    }, false)), undefined)
+    callBack(this.closeAll(), cb)
+  }
+
+  /** @returns {Promise<void>} rejects with the first error */
+  async closeAll () {
+    const closed = await Promise.allSettled([...this.held.values()].map(({ cursor }) => promised(cb => cursor.close(cb, false))))
+    this.foundMap?.close()
+    for (const result of closed) if (result.status === 'rejected') throw result.reason
   }
 }
 

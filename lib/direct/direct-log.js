@@ -88,6 +88,12 @@ class DirectLog {
 
   // Appending
 
+  get #appender () {
+    const { appender } = this.#writer
+    if (appender.refusal !== null) throw appender.refusal
+    return appender
+  }
+
   /**
    * @param {any} data
    * @returns {Uint8Array} what is stored
@@ -108,17 +114,19 @@ class DirectLog {
   /**
    * @param {Uint8Array} data that fits into a block; it is copied
    * @returns {number} its seq. `log.sync` and `log.onDrain` tell when it is stored
+   * @throws why nothing is accepted any more
    */
   append (data) {
-    return this.#writer.appender.appendNow(data)
+    return this.#appender.append(data, false, undefined, false)
   }
 
   /**
    * @param {Uint8Array[]} batch that fits into a block: after a crash, all are in the log or none
    * @returns {number[]} their seqs
+   * @throws why nothing is accepted any more
    */
   appendAtomic (batch) {
-    return this.#writer.appender.appendAtomicNow(batch)
+    return this.#appender.appendAtomic(batch, false, undefined, false)
   }
 
   // Reading

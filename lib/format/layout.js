@@ -163,16 +163,6 @@ function dataAt (block, position) {
 }
 
 /**
- * @param {Buffer} block
- * @param {number} position where a record starts
- * @returns {string} its data as UTF-8 text
- */
-function textAt (block, position) {
-  const start = position + LENGTH_SIZE
-  return text(block, start, start + readLength(block, position))
-}
-
-/**
  * Like `subarray`, without its handling of negative and fractional bounds. Takes the
  * ArrayBuffer, so that a caller that makes many views looks that up once: `.buffer` and
  * `.byteOffset` of a Buffer take longer than making the view.
@@ -258,7 +248,6 @@ module.exports = {
   dataAt,
   view,
   text,
-  textAt,
   isDeleted,
   livePositions,
   isStorable,

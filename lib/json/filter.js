@@ -1,26 +1,18 @@
 'use strict'
 
-// Which records a filter lets pass: a text, or the value at a JSON path compared with one.
+// Evaluates filters: which records they let pass.
 
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const { compareTimes, numberOf, parseDate, unitOf } = require('./dates')
 const { compareNumbers } = require('./comparison')
-const { shorten } = require('../format-value')
-const { finder } = require('./text')
+const { byteText } = require('./byte-text')
 const { whatOccurs } = require('./occurrence')
+const { parseFilter } = require('./parse-filter')
+const { finder } = require('./text')
 
-/** A path, an operator, a value, with spaces between. */
-const COMPARISON = /^(\S+)\s+(=|!=|>=|<=|>|<)\s+([^]+)$/
-/** The same without the spaces, where records have values: `level=error` in a text is text. */
-const CLOSE_COMPARISON = /^([^\s=<>!"'(){}[\]:,/?&]+)\s*(!=|>=|<=|=|>|<)\s*([^\s=<>][^]*)$/
-/** What resembles a comparison: a path, and an operator of other languages, or one without a value. */
-const MISTAKEN = /^[^\s=<>!~"'(){}[\]:,/?&]+\s*(===?|!==|<>|=[<>~]|!~|~(?=\s)|(?:[=<>]|!=|>=|<=)$)/
-/** A second comparison behind the first value. */
-const SECOND = /\s(and|or|&&|\|\|)\s+\S+\s*[=<>!]/i
 const WITHOUT_VALUES = ['utf8', 'hex']
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-const MAX_LENGTH = 1000
 /** By operator: whether the order of a value and the one given, negative, 0 or positive, is one that passes. @type {Record<string, (order: number) => boolean>} */
 const PASSES = {
   '=': order => order === 0,
@@ -32,6 +24,9 @@ const PASSES = {
 }
 
 /**
+ * @typedef {import('./parse-filter').Condition} Condition
+ * @typedef {import('./parse-filter').Wanted} Wanted
+ *
  * @typedef {object} Decoded a record
  * @property {any} [value] missing: it is text, or bytes
  * @property {string} [json] the value as JSON; a record that is JSON as it is written
@@ -40,40 +35,95 @@ const PASSES = {
  * @typedef {object} Filter
  * @property {(bytes: Buffer, end: number, start?: number) => boolean} mayMatch false: no record within these bytes can pass
  * @property {(decoded: Decoded, data: Buffer) => boolean} matches
- * @property {() => string | null} missing the path, if none of the records that were given has a value there
+ * @property {() => string | null} missing a path, if none of the records that were given has a value there
+ * @property {(text: string) => Array<{ index: number, length: number }>} marks the first place in a record's text of each text and pattern that it looks for
  */
 
+/** @type {Filter} */
+const EVERYTHING = { mayMatch: () => true, matches: () => true, missing: () => null, marks: () => [] }
+
 /**
- * @param {string} query `text`, `"text"`, `path = value`
+ * @param {string} query docs/filters.md
  * @param {string | null} encoding of the records
  * @returns {Filter} an empty query lets everything pass
  * @throws flumelog:invalid
  */
 function filterOf (query, encoding) {
-  const trimmed = query.trim()
-  if (trimmed.length > MAX_LENGTH) throw errors.invalid(`the filter must have at most ${MAX_LENGTH} characters; it has ${trimmed.length}`)
-  const hasValues = !WITHOUT_VALUES.includes(encoding ?? '')
-  const found = trimmed.match(COMPARISON) ?? (hasValues ? trimmed.match(CLOSE_COMPARISON) : null)
-  if (hasValues) refuseMistakes(trimmed, found)
-  if (found !== null) return comparison(found[1].split('.'), found[2], found[3].trim(), encoding)
-  return textFilter(/^"[^]*"$/.test(trimmed) && trimmed.length > 1 ? trimmed.slice(1, -1) : trimmed, encoding)
+  return evaluate(parseFilter(query), encoding)
 }
 
 /**
- * Refuses what other query languages would take for a comparison, and which would pass no record here.
- * @param {string} query
- * @param {RegExpMatchArray | null} found the comparison that it is
- * @throws flumelog:invalid
+ * @param {Condition} condition
+ * @param {string | null} encoding
+ * @returns {Filter}
  */
-function refuseMistakes (query, found) {
-  const signs = found === null ? query.match(MISTAKEN)?.[1] : undefined
-  if (signs !== undefined) {
-    const problem = signs in PASSES ? `\`${signs}\` has no value` : `\`${signs}\` is no operator`
-    throw errors.invalid(`${problem}: write path = value, or one of ${Object.keys(PASSES).slice(1).join(' ')}; put text in double quotes`)
+function evaluate (condition, encoding) {
+  switch (condition.type) {
+    case 'text': return textFilter(condition.text, encoding)
+    case 'and': return all(condition.parts.map(part => evaluate(part, encoding)))
+    case 'or': return any(condition.parts.map(part => evaluate(part, encoding)))
+    case 'not': return not(evaluate(condition.part, encoding))
+    case 'comparison': return comparison(condition, encoding)
+    case 'exists': return valueFilter(condition.path, encoding, () => true)
+    case 'pattern': return condition.path === null ? patternFilter(condition.pattern) : valuePattern(condition.path, condition.pattern, encoding)
+    default: return EVERYTHING
   }
-  const value = found === null ? '' : found[3].trim()
-  if (/^'[^]*'$/.test(value)) throw errors.invalid(`${value} is in single quotes: use double quotes, or none`)
-  if (!value.startsWith('"') && SECOND.test(value)) throw errors.invalid('there can be one comparison only; put a value that contains another one in double quotes')
+}
+
+/**
+ * Of parts for which no value was found yet, each record is looked at: otherwise nobody could tell whether there is one.
+ * @param {Filter[]} parts
+ * @returns {Filter}
+ */
+function all (parts) {
+  return {
+    mayMatch: (bytes, end, start) => parts.every(part => part.mayMatch(bytes, end, start)) || parts.some(part => part.missing() !== null && part.mayMatch(bytes, end, start)),
+    matches: (decoded, data) => combine(parts, decoded, data, false),
+    missing: () => missingIn(parts),
+    marks: (text) => parts.flatMap(part => part.marks(text))
+  }
+}
+
+/**
+ * @param {Filter[]} parts
+ * @returns {Filter}
+ */
+function any (parts) {
+  return {
+    mayMatch: (bytes, end, start) => parts.some(part => part.mayMatch(bytes, end, start)),
+    matches: (decoded, data) => combine(parts, decoded, data, true),
+    missing: () => missingIn(parts),
+    marks: (text) => parts.flatMap(part => part.marks(text))
+  }
+}
+
+/**
+ * @param {Filter[]} parts
+ * @param {Decoded} decoded
+ * @param {Buffer} data
+ * @param {boolean} decisive the result of one part that decides
+ * @returns {boolean}
+ */
+function combine (parts, decoded, data, decisive) {
+  let result = !decisive
+  for (const part of parts) {
+    if (result === decisive && part.missing() === null) continue
+    if (part.matches(decoded, data) === decisive) result = decisive
+  }
+  return result
+}
+
+/** @param {Filter[]} parts */
+function missingIn (parts) {
+  return parts.map(part => part.missing()).find(path => path !== null) ?? null
+}
+
+/**
+ * @param {Filter} part
+ * @returns {Filter}
+ */
+function not (part) {
+  return { ...EVERYTHING, matches: (decoded, data) => !part.matches(decoded, data), missing: () => part.missing() }
 }
 
 /**
@@ -85,42 +135,88 @@ function textFilter (text, encoding) {
   const isTextual = encoding === 'json' || encoding === 'utf8'
   // eslint-disable-next-line no-control-regex
   const isAscii = /^[\0-\x7f]*$/.test(text)
-  // what is stored is what is searched then, and in UTF-8 these bytes are nothing else
-  const isInBytes = isTextual && isAscii
   const wanted = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), isAscii ? 'i' : 'iu')
+  // what is stored is what is searched, and in UTF-8 the bytes of a character are nothing else
+  const inBytes = isAscii ? wanted : byteText(text)
   return {
-    mayMatch: (bytes, end, start = 0) => !isInBytes || wanted.test(bytes.toString('latin1', start, end)),
-    matches: ({ json, text }, data) => wanted.test(json ?? text ?? data.toString(isTextual ? 'latin1' : 'hex')),
-    missing: () => null
+    mayMatch: (bytes, end, start = 0) => !isTextual || inBytes.test(bytes.toString('latin1', start, end)),
+    matches: ({ json, text }, data) => {
+      const decoded = json ?? text
+      if (decoded !== undefined) return wanted.test(decoded)
+      return isTextual ? inBytes.test(data.toString('latin1')) : wanted.test(data.toString('hex'))
+    },
+    missing: () => null,
+    marks: (text) => {
+      const found = wanted.exec(text)
+      return found === null || found[0] === '' ? [] : [{ index: found.index, length: found[0].length }]
+    }
+  }
+}
+
+/**
+ * @param {import('./pattern').Pattern} pattern
+ * @returns {Filter}
+ */
+function patternFilter (pattern) {
+  return {
+    ...EVERYTHING,
+    matches: ({ json, text }) => pattern.find(json ?? text ?? '') !== null,
+    marks: (text) => {
+      const found = pattern.find(text)
+      return found === null || found.length === 0 ? [] : [found]
+    }
   }
 }
 
 /**
  * @param {string[]} path
- * @param {string} operator
- * @param {string} wanted
+ * @param {import('./pattern').Pattern} pattern
  * @param {string | null} encoding
  * @returns {Filter}
  */
-function comparison (path, operator, wanted, encoding) {
-  if (path.some(key => key === '')) throw errors.invalid(`the path must be keys separated by dots, such as value.timestamp; it is ${shorten(path.join('.'))}`)
+function valuePattern (path, pattern, encoding) {
+  return valueFilter(path, encoding, (found, written) => isScalar(found) && pattern.find(written) !== null)
+}
+
+/**
+ * @param {{ path: string[], operator: string, wanted: Wanted }} comparison
+ * @param {string | null} encoding
+ * @returns {Filter}
+ */
+function comparison ({ path, operator, wanted }, encoding) {
   const orderOf = orderWith(wanted)
   const passes = PASSES[operator]
+  return valueFilter(path, encoding, (found, written) => {
+    const order = orderOf(found, written)
+    return order === null ? operator === '!=' : passes(order)
+  }, operator === '=' ? wanted : null)
+}
+
+/**
+ * @param {string[]} path
+ * @param {string | null} encoding
+ * @param {(found: unknown, written: string) => boolean} passes given the value at the path, and as it is written
+ * @param {Wanted | null} [equal] the only value that can pass; null: others can
+ * @returns {Filter}
+ * @throws flumelog:invalid
+ */
+function valueFilter (path, encoding, passes, equal = null) {
+  if (WITHOUT_VALUES.includes(encoding ?? '')) throw errors.invalid(`the records are shown as ${encoding === 'hex' ? 'bytes' : 'text'}, and have no value at \`${path.join('.')}\`: put text in double quotes`)
   const hasKey = whatOccurs(path, null)
-  const hasBoth = operator === '=' ? whatOccurs(path, wanted) : hasKey
+  const hasBoth = equal === null ? hasKey : whatOccurs(path, equal)
   let hasValue = false
   return {
     // until there is a value at the path, none is worth being told
     mayMatch: encoding === 'json' ? (bytes, end, start) => (hasValue ? hasBoth : hasKey)(bytes, end, start) : () => true,
     missing: () => hasValue ? null : path.join('.'),
+    marks: () => [],
     matches: ({ value, json }) => {
       const found = valueAt(value, path)
       if (found === undefined) return false
       hasValue = true
       // a number that is too long was rounded when it was parsed
       const isRounded = typeof found === 'number' && !Number.isSafeInteger(found) && Number.isInteger(found)
-      const order = orderOf(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : String(found))
-      return order === null ? operator === '!=' : passes(order)
+      return passes(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : String(found))
     }
   }
 }
@@ -152,13 +248,16 @@ function valueAt (value, path) {
   return value
 }
 
+/** @param {unknown} found */
+function isScalar (found) {
+  return typeof found !== 'object' || found === null
+}
+
 /**
- * @param {string} wanted
+ * @param {Wanted} wanted
  * @returns {(found: unknown, text: string) => number | null} order of a value and the wanted one; null: they cannot be compared
  */
-function orderWith (wanted) {
-  const isQuoted = /^"[^]*"$/.test(wanted) && wanted.length > 1
-  const asText = isQuoted ? wanted.slice(1, -1) : wanted
+function orderWith ({ text: wanted, isQuoted }) {
   const date = isQuoted ? null : parseDate(wanted)
   const isNumber = !isQuoted && NUMBER.test(wanted)
   return (found, text) => {
@@ -171,7 +270,7 @@ function orderWith (wanted) {
       case 'string': {
         const other = date === null ? null : parseDate(found)
         if (other !== null && date !== null) return compareTimes(other, date)
-        return (isNumber && NUMBER.test(found) ? compareNumbers(found, wanted) : 0) || compare(found, asText)
+        return (isNumber && NUMBER.test(found) ? compareNumbers(found, wanted) : 0) || compare(found, wanted)
       }
       case 'boolean': return !isQuoted && (wanted === 'true' || wanted === 'false') ? compare(String(found), wanted) : null
       default: return found === null && wanted === 'null' ? 0 : null
@@ -187,4 +286,4 @@ function compare (a, b) {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-module.exports = { filterOf, comparison, decodeJson }
+module.exports = { filterOf, decodeJson }

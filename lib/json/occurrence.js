@@ -12,9 +12,11 @@ const DECIMAL = /^[+-]?0*(\d*)(?:\.(\d*))?$/
 /** A number with an exponent can be equal to one that has no digit in common with it. */
 const EXPONENT = /[\d.]e[+-]?\d/i
 
+/** @typedef {import('./parse-filter').Wanted} Wanted */
+
 /**
  * @param {string[]} path
- * @param {string | null} wanted the value that it must have; null: any
+ * @param {Wanted | null} wanted the value that it must have; null: any
  * @returns {(bytes: Buffer, end: number, start?: number) => boolean} false: none of the JSON within these bytes can have it
  */
 function whatOccurs (path, wanted) {
@@ -31,11 +33,11 @@ function whatOccurs (path, wanted) {
 }
 
 /**
- * @param {string} wanted
+ * @param {Wanted} wanted
  * @returns {{ text: string, isNumber: boolean } | null} what occurs in each record with an equal value; null: that is not known
  */
-function occurrenceOf (wanted) {
-  if (wanted.length > 1 && /^"[^]*"$/.test(wanted)) return { text: wanted.slice(1, -1), isNumber: false }
+function occurrenceOf ({ text: wanted, isQuoted }) {
+  if (isQuoted) return { text: wanted, isNumber: false }
   if (parseDate(wanted) !== null || /\de/i.test(wanted)) return null
   const [, whole, fraction = ''] = DECIMAL.exec(wanted) ?? []
   if (whole === undefined) return { text: wanted, isNumber: false }

@@ -127,11 +127,10 @@ function problemOf (buffer, sealed) {
  * @param {ScannedBlock} block is updated in place
  */
 async function readAgain (extent, block) {
-  const { clock } = extent
   let isBeingWritten = true
   while (block.problem !== null && isBeingWritten && !isTrimmed(extent, block) && extent.retries-- > 0) {
     isBeingWritten = await refresh(extent)
-    if (isBeingWritten) await new Promise(resolve => clock.setTimeout(() => resolve(undefined), RETRY_DELAY))
+    if (isBeingWritten) await new Promise(resolve => setTimeout(resolve, RETRY_DELAY))
     const bytes = await extent.read(block.offset, block.buffer.length).catch(() => null)
     if (bytes === null) return
     bytes.copy(block.buffer)

@@ -7,10 +7,10 @@ const { pathFile } = require('../storage/path-file')
 const { openExtent } = require('./extent')
 const { assertAbsent } = require('./new-log')
 const { originOfCopy, placeLog } = require('./replace-log')
-const { mustBePath, workFor } = require('./work')
+const { mustBePath, workFor } = require('../work')
 const { writeCopy } = require('./write-copy')
 
-/** @typedef {import('./write-copy').CopyOptions & import('./work').WorkOptions} CopyFileOptions */
+/** @typedef {import('./write-copy').CopyOptions & import('../work').WorkOptions} CopyFileOptions */
 
 const workOf = workFor('copy', ['compact', 'salvage'])
 

@@ -4,23 +4,17 @@
 // records of the same size replace the corrupt parts; or the log is repacked, and offsets
 // change.
 
-const { isContinuation } = require('../format/chunk')
 const { holeOf } = require('../format/hole')
-const layout = require('../format/layout')
+const { CompactedFile } = require('../space/compacted-file')
 const { pieces } = require('./blocks')
 const { noCounts, tally } = require('./counts')
-const { Packer } = require('./packer')
 const { corruptRange, addRange } = require('./ranges')
 const { blankBlock, keepWholeFrames } = require('./salvage')
-
-/** The data of a deleted record. */
-const DELETED = Buffer.alloc(1)
 
 /**
  * @typedef {import('./ranges').Range} Range
  * @typedef {import('./extent').Extent} Extent
  * @typedef {import('./verify').OnProgress} OnProgress
- * @typedef {import('../storage/promisified-file').Io} Io
  */
 
 /**
@@ -43,7 +37,7 @@ const DELETED = Buffer.alloc(1)
 
 /**
  * @param {Extent} extent
- * @param {Io} target open, and empty
+ * @param {import('../storage/promisified-file').Io} target open, and empty
  * @param {CopyOptions} options
  * @returns {Promise<Copied>}
  */
@@ -51,63 +45,26 @@ async function copyRecords (extent, target, { compact, salvage, onprogress }) {
   /** @type {Copied} */
   const copied = { size: 0, counts: noCounts(), lost: [], salvaged: [], moved: false }
   const { blockSize, start, end } = extent
-  const packed = compact ? new PackedCopy(target, blockSize) : null
+  const map = { add: (/** @type {import('../space/offset-map').Run} */ { old, now }) => { copied.moved ||= old !== now } }
+  const packed = compact ? new CompactedFile('', -1, { blockSize, checksum: true, base: 0, keep: null, write: (buffers, at) => target.write(at, Buffer.concat(buffers)) }, map) : null
   // what follows it up to the start is never written, so it takes no space
   if (packed === null && start > 0) await target.write(0, holeOf(blockSize, true))
   for await (const { offset, bytes, blocks } of pieces(extent)) {
     for (const block of blocks) {
       if (block.problem !== null) mend(copied, block, salvage)
-      packed?.add(block)
+      packed?.add(block.buffer, block.end, block.offset)
       tally(copied.counts, block.buffer, block.end)
     }
     copied.size = offset + bytes.length
     if (packed === null) await target.write(offset, bytes)
-    else await packed.packer.write()
+    else await packed.write()
     if (onprogress) onprogress(copied.size - start, end - start)
   }
-  if (packed !== null) await packed.finish(copied)
+  if (packed !== null) {
+    await packed.flush()
+    copied.size = packed.end
+  }
   return copied
-}
-
-/**
- * The records of a log, without deleted ones and corrupt blocks, one right after the other, so that those after the first gap get other
- * offsets.
- */
-class PackedCopy {
-  /**
-   * @param {Io} target
-   * @param {number} blockSize
-   */
-  constructor (target, blockSize) {
-    this.packer = new Packer(target, blockSize)
-    this.moved = false
-    /** Large records whose deletion was interrupted, or that are lost in part. */
-    this.torn = 0
-    this.isBehindDeleted = false
-  }
-
-  /** @param {import('./blocks').ScannedBlock} block */
-  add ({ buffer, end, offset }) {
-    for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) {
-      const isDeleted = layout.isDeleted(buffer, position)
-      const data = layout.dataAt(buffer, position)
-      // it is deleted for as long as a deleted record is among its chunks
-      if (!isDeleted && this.isBehindDeleted && isContinuation(data, 0, data.length)) {
-        this.packer.add(DELETED)
-        this.torn++
-      }
-      this.isBehindDeleted = isDeleted
-      if (!isDeleted && this.packer.add(data) !== offset + position) this.moved = true
-    }
-  }
-
-  /** @param {Copied} copied is completed */
-  async finish (copied) {
-    const { torn } = this
-    copied.size = await this.packer.end()
-    copied.moved = this.moved
-    Object.assign(copied.counts, { deleted: torn, deletedBytes: torn * DELETED.length, framing: (copied.counts.records + torn) * layout.FRAME_SIZE })
-  }
 }
 
 /**

@@ -3,7 +3,6 @@
 // A log's file, opened to read all of it, valid or not, and where the log in it ends.
 
 const errors = require('../errors')
-const { systemClock } = require('../clock')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
@@ -37,20 +36,18 @@ const BLOCK_RETRIES = 200
  * @property {Read} read as if deletions that were interrupted were complete
  * @property {import('../recovery/find-end').Found} found with what the file lacks of deletions and a trim that were interrupted
  * @property {number} retries how often blocks that seem corrupt may still be read again
- * @property {import('../clock').Clock} clock
  */
 
 /**
  * @param {import('../storage/path-file').LogFile} file not open
  * @param {boolean} [exclusive] no other process can change it, since `file` takes the lock
- * @param {import('../clock').Clock} [clock]
  * @returns {Promise<Extent>} the caller closes its `io`
  */
-async function openExtent (file, exclusive = false, clock = systemClock) {
+async function openExtent (file, exclusive = false) {
   const io = promises(file)
   await io.open()
   try {
-    return await readExtent(io, file.filename, exclusive, clock)
+    return await readExtent(io, file.filename, exclusive)
   } catch (err) {
     await io.close().catch(() => {})
     throw err
@@ -61,10 +58,9 @@ async function openExtent (file, exclusive = false, clock = systemClock) {
  * @param {Io} io open
  * @param {string | null} filename
  * @param {boolean} exclusive
- * @param {import('../clock').Clock} [clock]
  * @returns {Promise<Extent>}
  */
-async function readExtent (io, filename, exclusive, clock = systemClock) {
+async function readExtent (io, filename, exclusive) {
   const { blockSize, size, point, found } = await findEndOnceQuiet(io, filename)
   return {
     io,
@@ -79,8 +75,7 @@ async function readExtent (io, filename, exclusive, clock = systemClock) {
     open: point !== null && point.isHeld,
     read: withPatches(io.read, found.patches),
     found,
-    retries: exclusive ? 0 : BLOCK_RETRIES,
-    clock
+    retries: exclusive ? 0 : BLOCK_RETRIES
   }
 }
 
@@ -100,9 +95,14 @@ async function assertLog (filename) {
  * @param {string | null} filename
  */
 async function findEndOnceQuiet (io, filename) {
-  const read = readableParts(io, filename)
+  /** @type {Error | null} */
+  let failure = null
+  const read = readableParts(io, filename, (err) => { failure ??= err })
   for (let tries = 1; ; tries++) {
-    const end = await findVisibleEnd(io, read, filename, { blockSize: undefined, checksum: true, isWhole: () => true })
+    const end = await findVisibleEnd(io, read, filename, { blockSize: undefined, checksum: true, isWhole: () => true }).catch((err) => {
+      // nobody knows what the sectors have that could not be read
+      throw err.code === 'flumelog:not-a-log' ? failure ?? err : err
+    })
     if (end.found.cut === 0 || tries === END_RETRIES || await io.size() === end.size) return end
   }
 }
@@ -111,14 +111,16 @@ async function findEndOnceQuiet (io, filename) {
  * A disk that is failing cannot read some of its sectors.
  * @param {Io} io
  * @param {string | null} filename
+ * @param {(err: Error) => void} [onfailure] called when a read fails
  * @returns {Read} zeros stand for these
  */
-function readableParts (io, filename) {
+function readableParts (io, filename, onfailure = () => {}) {
   return async (offset, size) => {
     try {
       return await io.read(offset, size)
     } catch (err) {
       await assertNotShrunk(io, filename, offset + size)
+      onfailure(/** @type {Error} */ (err))
     }
     const bytes = Buffer.alloc(size)
     for (let at = 0; at < size;) {
@@ -167,7 +169,7 @@ async function refresh (extent) {
 async function startOf ({ io, filename, blockSize }, size, point) {
   if (point !== null) return point.start
   const read = readableParts(io, filename)
-  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
+  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata }
   return (await findEnd(read, size, null, options)).start
 }
 

@@ -13,7 +13,7 @@ const { MetadataReader } = require('../storage/metadata-reader')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 
-/** @typedef {ReturnType<ReturnType<import('./work').workFor>>} Work */
+/** @typedef {ReturnType<ReturnType<import('../work').workFor>>} Work */
 
 /**
  * @template T, R

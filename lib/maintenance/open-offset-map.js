@@ -6,7 +6,7 @@ const errors = require('../errors')
 const { format } = require('../format-value')
 const { pathFile } = require('../storage/path-file')
 const { generationOf, readOwn } = require('../recovery/recovery-point')
-const { OffsetMap: MapFile } = require('../space/offset-map')
+const { OffsetMap } = require('../space/offset-map')
 const { openExtent } = require('./extent')
 
 /**
@@ -18,36 +18,6 @@ const { openExtent } = require('./extent')
  * @property {() => Promise<void>} close closes its file
  */
 
-/** @implements {OffsetMapMembers} */
-class OffsetMap {
-  #file
-
-  /**
-   * @param {MapFile} file
-   * @param {string} previousId
-   */
-  constructor (file, previousId) {
-    this.#file = file
-    this.id = file.id
-    this.previousId = previousId
-    // so that it can be passed on, or destructured
-    this.map = this.map.bind(this)
-    this.close = this.close.bind(this)
-  }
-
-  /** @type {OffsetMapMembers['map']} */
-  async map (seq) {
-    if (!Number.isSafeInteger(seq) || seq < 0) throw errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
-    if (this.#file.fd === -1) throw errors.mapClosed(this.#file.filename)
-    return this.#file.at(seq)
-  }
-
-  /** @type {OffsetMapMembers['close']} */
-  async close () {
-    this.#file.close()
-  }
-}
-
 /**
  * @param {string} log its path
  * @returns {Promise<OffsetMapMembers | null>} null: the log has none
@@ -56,8 +26,18 @@ async function openOffsetMap (log) {
   const logFile = pathFile(log, { readOnly: true, lock: false })
   const { io } = await openExtent(logFile)
   const { id } = generationOf((await readOwn(io).finally(() => io.close()))?.metadata)
-  const file = await MapFile.open(/** @type {import('../storage/location').Location} */ (logFile.location).path, id)
-  return file?.previousId ? new OffsetMap(file, file.previousId) : null
+  const file = await OffsetMap.open(/** @type {import('../storage/location').Location} */ (logFile.location).path, id)
+  if (file === null) return null
+  return {
+    id: file.id,
+    previousId: file.previousId,
+    map: async (seq) => {
+      if (!Number.isSafeInteger(seq) || seq < 0) throw errors.invalid(`seq must be the offset of a record, an integer of 0 or more; it is ${format(seq)}`)
+      if (file.fd === -1) throw errors.mapClosed(file.filename)
+      return file.at(seq)
+    },
+    close: async () => file.close()
+  }
 }
 
 module.exports = { openOffsetMap }

@@ -13,7 +13,7 @@ const { assertLog, openExtent } = require('./extent')
 const { copyFile, freeName, linkOrCopy } = require('./new-log')
 const { originOfCopy, placeLog, replaceLog } = require('./replace-log')
 const { verifyExtent } = require('./verify')
-const { mustBePath, workFor } = require('./work')
+const { mustBePath, workFor } = require('../work')
 const { writeCopy } = require('./write-copy')
 
 /** Of the files that go with the log that is kept. */
@@ -27,7 +27,7 @@ const BESIDE = ['.meta', MAP_SUFFIX]
  * @typedef {object} RepairOnlyOptions
  * @property {boolean} [inPlace] replace the log with the copy, and keep the old file as FILE.corrupt; default false: the copy is
  *   FILE.repaired
- * @typedef {RepairOnlyOptions & import('./write-copy').CopyOptions & import('./work').WorkOptions} RepairOptions
+ * @typedef {RepairOnlyOptions & import('./write-copy').CopyOptions & import('../work').WorkOptions} RepairOptions
  *
  * @typedef {object} Repaired
  * @property {Report} report on the log as it was

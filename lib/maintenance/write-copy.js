@@ -8,6 +8,7 @@ const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { copyRecords } = require('./copy')
+const { noCounts } = require('./counts')
 const { writeUnfinished } = require('./new-log')
 const { verify } = require('./verify')
 
@@ -41,7 +42,7 @@ function writeCopy (extent, { name, given, original }, { compact = false, salvag
     const target = promises(file)
     const copied = await copyRecords(extent, target, { compact, salvage, onprogress: work.begin('copy') })
     await target.sync()
-    await assertValid(unfinished, copied, work)
+    copied.counts = await countValid(unfinished, copied, work)
     // last: the log may be one that nobody can write
     inheritMode(unfinished, await fs.promises.stat(original))
     return copied
@@ -52,13 +53,15 @@ function writeCopy (extent, { name, given, original }, { compact = false, salvag
  * @param {string} name
  * @param {Copied} copied
  * @param {Work} work
+ * @returns {Promise<import('./counts').Counts>} of the records in the copy
  */
-async function assertValid (name, { size, counts }, work) {
+async function countValid (name, { size, counts }, work) {
   const onprogress = work.begin('check')
   // an empty log is an empty file
-  if (size === 0) return
+  if (size === 0) return noCounts()
   const report = await verify(pathFile(name, { readOnly: true, lock: false }), onprogress)
   if (!report.valid || report.size !== size || report.counts.records !== counts.records) throw errors.copyDiffers(name)
+  return report.counts
 }
 
 module.exports = { writeCopy }

@@ -65,8 +65,8 @@ class BlockCache {
     this.cache = this.createCache()
     this.partChecksums = new PartChecksums(this)
     this.loader = new BlockLoader(this)
-    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./followed-point').FollowedPoint | null} */
-    this.followedPoint = null
+    /** Set if another process writes the log: tells whether a block may have been rewritten. @type {import('./follower').Follower | null} */
+    this.follower = null
     /**
      * What the file does not have yet of deletions, or not all of it, perhaps since the process that deletes was stopped.
      * @type {Map<number, import('../format/deletions').Patch[]>}
@@ -113,11 +113,6 @@ class BlockCache {
   /** Whether the cache can hold the whole log. */
   get fits () {
     return this.tail.number <= this.maxBlocks
-  }
-
-  /** Whether all that is known of the log has been trimmed by another process, and what came since was not read yet: the log is not empty. */
-  get isOvertaken () {
-    return this.start > 0 && this.start >= this.end
   }
 
   /**

@@ -71,9 +71,9 @@ class BlockLoader {
   /** @param {Load} load */
   read (load) {
     const { blocks } = this
-    const { followedPoint } = blocks
+    const { follower } = blocks
     if (blocks.closed) return process.nextTick(() => this.fail(load, null))
-    const before = followedPoint === null ? null : followedPoint.current
+    const state = follower === null ? '' : follower.log.state
     this.readBuffers(load, (err, buffers) => {
       if (load.isStale) {
         load.isStale = false
@@ -83,11 +83,12 @@ class BlockLoader {
       const bytes = /** @type {Buffer[]} */ (buffers)
       const hadOverrides = blocks.overrides.size > 0
       const loaded = this.parseAll(load, bytes)
-      if (followedPoint === null || loaded.every(block => this.isSelfVerified(block))) {
+      if (follower === null || loaded.every(block => this.isSelfVerified(block))) {
         return this.finish(load, loaded)
       }
-      // another process may have rewritten a block while it was read; the recovery point tells
-      followedPoint.compare(before, (isSame) => {
+      // another process may have rewritten a block while it was read; FILE.meta tells
+      follower.compare(state, (err, isSame) => {
+        if (err) return this.fail(load, err)
         if (!isSame || load.isStale) {
           load.isStale = false
           this.read(load)

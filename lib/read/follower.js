@@ -5,22 +5,17 @@
 // of a shared log by the owner: what is told late, twice or not at all changes when something is seen, never what.
 
 const errors = require('../errors')
-const { systemClock } = require('../clock')
+const { SingleTimer, systemClock } = require('../clock')
 const { callAll } = require('../callbacks')
-const { Block } = require('../format/block')
-const { boundsOf } = require('./visible-tail')
-const { FollowedTail } = require('./followed-tail')
-const { FollowedPoint, acknowledgedBy } = require('./followed-point')
+const { FollowedLog } = require('./followed-log')
 
-/** How often a log that is being opened is read, while its writer keeps changing the recovery point. */
-const MAX_READS = 100
 /** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
 const FAILURE_DELAY = 50
 /** Milliseconds within which a poll shows what was appended, if nobody waits for it. */
 const IDLE_DELAY = 10
 
 /**
- * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
+ * @typedef {import('./followed-log').FollowedEnd} FollowedEnd
  *
  * @typedef {object} Listeners
  * @property {(seq: number) => void} onadvance readers see more; the last record's seq is this
@@ -31,12 +26,11 @@ const IDLE_DELAY = 10
  *
  * @typedef {object} FollowerOptions
  * @property {number | undefined} blockSize what the caller asked for
- * @property {string} [id] of the log
  * @property {(follower: Follower, replaced: Error) => Promise<void>} [followCompaction] goes on in the file that has taken the log's place, or
  *   throws `replaced`; missing: always throw it
  * @property {boolean} [isClient] whether this process may also write the log: it is told when to poll, and goes on if a poll fails that may
  *   succeed later. Default: false
- * @property {(data: Buffer) => boolean} [isWhole] whether a record's data seems to be as it was appended
+ * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  * @property {import('../clock').Clock} [clock]
  */
 
@@ -45,25 +39,21 @@ class Follower {
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks
-   * @param {import('../recovery/find-end').Found} found where the log ended when it was opened
-   * @param {RecoveryPoint | null} point that was there then
+   * @param {string} id of the log in the file that is open
    * @param {Listeners & FollowerOptions} options
    */
-  constructor (file, io, blocks, found, point, options) {
+  constructor (file, io, blocks, id, options) {
     this.file = file
     this.io = io
     this.blocks = blocks
-    this.found = found
-    this.id = options.id ?? null
     this.options = options
-    this.clock = options.clock ?? systemClock
-    this.point = new FollowedPoint(io, blocks, point, this.id, () => this.pointReplaced())
-    this.tail = new FollowedTail(this, found.lastSeq)
-    /** @type {import('../clock').Timer | null} */
-    this.retryTimer = null
+    this.log = new FollowedLog(this, id)
+    this.retryTimer = new SingleTimer(options.clock ?? systemClock, () => this.poll())
     this.running = false
     this.again = false
     this.closed = false
+    /** Why nothing more can be shown. @type {Error | null} */
+    this.failure = null
     /** This process may be about to write the log: nothing is read. */
     this.isStopped = false
     /** Called when no poll is in progress. @type {(() => void) | null} */
@@ -82,28 +72,34 @@ class Follower {
     this.watch = null
   }
 
-  /** Reads the tail, and watches the file from now on. */
-  async begin () {
-    const { blocks, file } = this
-    const { damagedTail } = this.found
-    // a valid one is read again: it may have been read in the middle of a deletion
-    blocks.tail = damagedTail === null ? new Block(blocks.tail.number, Buffer.alloc(0), 0, false) : this.tail.corrupt(damagedTail)
-    blocks.followedPoint = this.point
+  /**
+   * Watches the file from now on.
+   * @param {FollowedEnd} end where the log ended when it was opened
+   */
+  async begin (end) {
+    const { blocks, file, io } = this
+    blocks.tail = this.log.tailOf(end.found)
+    blocks.start = end.found.start
+    blocks.follower = this
     this.running = true
     this.watch = file.watch === null || this.options.isClient ? null : file.watch(() => this.poll())
+    this.log.override(end.point)
+    this.log.show(end, blocks.tail)
+    // FILE.meta may have been that of another file already
+    await io.checkPath().catch(err => this.replaced(err))
     await this.advance()
-    // a writer has changed the recovery point meanwhile: what was found must be there when the log is open
-    for (let reads = 1; this.again && blocks.end < this.found.kept && reads < MAX_READS; reads++) {
-      this.again = false
-      await this.advance()
-    }
     this.running = false
     if (this.again) this.poll()
   }
 
+  /** The log's, which changes with each compaction. */
+  get id () {
+    return this.log.id
+  }
+
   /** The last record's, -1 if there is none. */
   get lastSeq () {
-    return this.tail.lastSeq
+    return this.log.lastSeq
   }
 
   /** Where the log ends, as far as this process knows. */
@@ -124,7 +120,7 @@ class Follower {
   tell (end, lastSeq) {
     if (end <= this.told) return
     this.told = end
-    this.tail.lastSeq = Math.max(this.lastSeq, lastSeq)
+    this.log.lastSeq = Math.max(this.lastSeq, lastSeq)
     this.updateFresh()
     if (!this.isFresh && this.isHeld) this.poll()
   }
@@ -139,21 +135,19 @@ class Follower {
   /** @param {boolean} isHeld whether a reader waits for more */
   hold (isHeld) {
     this.isHeld = isHeld
-    if (isHeld) this.watch?.hold()
-    else this.watch?.release()
-    if (isHeld && (!this.isFresh || this.retryTimer !== null)) this.poll()
+    this.watch?.hold(isHeld)
+    if (isHeld && (!this.isFresh || this.retryTimer.isRunning)) this.poll()
   }
 
-  /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process, or the log was trimmed
-   *   further than it was read: it would seem empty */
+  /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process */
   whenFresh (cb) {
-    if (this.isFresh && !this.blocks.isOvertaken) cb(null)
+    if (this.isFresh) cb(null)
     else this.catchUp(cb)
   }
 
   /** @param {(err: Error | null) => void} cb called when everything is shown that the writer has published by now */
   catchUp (cb) {
-    if (this.closed) return cb(null)
+    if (this.closed) return cb(this.failure)
     this.waiting.push(cb)
     this.poll()
   }
@@ -183,21 +177,18 @@ class Follower {
     callAll(this.waiting.splice(0), err)
     const mayPass = this.options.isClient && !String(err.code).startsWith('flumelog:')
     if (mayPass) return this.pollIn(FAILURE_DELAY)
+    this.failure = err
     this.close()
     process.nextTick(this.options.onfailure, err)
   }
 
   /** @param {number} delay milliseconds */
   pollIn (delay) {
-    this.retryTimer ??= this.clock.setTimeout(() => {
-      this.retryTimer = null
-      this.poll()
-    }, delay)
-    if (!this.isHeld && this.waiting.length === 0) this.retryTimer.unref()
+    this.retryTimer.start(delay, this.isHeld || this.waiting.length > 0)
   }
 
   async pollUntilQuiet () {
-    while (this.again && !this.closed && !this.isStopped) {
+    while (this.again && !this.isOver) {
       this.again = this.isDisturbed = false
       const { end } = this.blocks
       const { length } = this.waiting
@@ -205,7 +196,7 @@ class Follower {
       this.updateFresh()
       if (this.blocks.end !== end && !this.closed) process.nextTick(this.options.onadvance, this.lastSeq)
       // not when it is quiet: a writer may go on and on
-      if (!this.isDisturbed && !this.isStopped && !(this.blocks.isOvertaken && (this.again || this.retryTimer !== null))) callAll(this.waiting.splice(0, length), null)
+      if (!this.isDisturbed && !this.isStopped) callAll(this.waiting.splice(0, length), null)
     }
     this.pollEnded()
   }
@@ -221,29 +212,30 @@ class Follower {
   }
 
   async advance () {
-    const { blocks, io, file } = this
-    if (await this.tail.showTold()) return
-    // before the size, which then includes everything that a live writer has acknowledged
-    let point = await this.point.readGrown(blocks.end)
-    if (point === null) {
-      await io.checkPath().catch(err => this.replaced(err))
-      point = await this.point.read()
-    }
-    const acknowledged = acknowledgedBy(point, blocks.end)
-    // the point may be that of the file to which a compaction is about to move the log: then it is far behind this one
-    const isInTail = acknowledged !== null && acknowledged < (blocks.tail.number + 1) * blocks.blockSize
-    const size = isInTail ? Math.max(acknowledged, blocks.end) : await io.size()
-    const bounds = boundsOf(point, acknowledged, size, blocks.blockSize, this.found)
-    if (size < blocks.end) throw errors.shrunk(file.filename, blocks.end, size)
-    if (bounds.limit < blocks.end) throw this.tail.changed(bounds.limit)
-    try {
-      while (!this.closed && !this.isStopped && await this.tail.read(point, bounds));
-    } catch (err) {
-      // a writer has truncated the file since its size was read
-      if (/** @type {NodeJS.ErrnoException} */ (err).code !== 'EPARTIALREAD') throw err
-      this.repeat()
-    }
-    if (acknowledgedBy(this.point.current, blocks.end) !== acknowledged) this.again = true
+    if (await this.log.grow()) return
+    await this.io.checkPath().catch(err => this.replaced(err))
+    if (!await this.log.isUpToDate()) await this.log.reopen()
+  }
+
+  /**
+   * For blocks that were read when the log had a state.
+   * @param {string} state
+   * @param {(err: Error | null, isSame: boolean) => void} cb whether it has that still, so that nothing was rewritten in between; otherwise, called when
+   *   the change is known. err: it cannot be known
+   */
+  compare (state, cb) {
+    const { blocks, log } = this
+    const answer = (/** @type {Error | null} */ err, /** @type {boolean} */ isSame) => process.nextTick(() => {
+      // not if this process writes the log by now, or has closed it
+      const isOver = blocks.follower !== this || blocks.closed
+      cb(isOver ? null : err, isSame && !isOver)
+    })
+    if (log.state !== state) return answer(null, false)
+    // if it cannot be read, the blocks are as they were found
+    log.isUnchanged(state).catch(() => true).then((isUnchanged) => {
+      if (isUnchanged || log.state !== state) answer(null, log.state === state)
+      else this.catchUp((err) => answer(err, false))
+    })
   }
 
   /** The point is another file now, or is gone. */
@@ -262,21 +254,19 @@ class Follower {
 
   /**
    * The log is another file now, and blocks have moved there.
-   * @param {import('../recovery/find-end').Found} found where it ends
-   * @param {RecoveryPoint | null} point that was there then
-   * @param {import('./followed-point').OwnPatches} own what its file may not have yet
+   * @param {FollowedEnd} end where it ends
    * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveTo (found, point, own, map) {
-    const { blocks, io } = this
-    this.id = map.id
-    this.found = found
-    this.tail.moveTo(found.lastSeq)
+  moveTo (end, map) {
     this.told = 0
-    this.point = blocks.followedPoint = new FollowedPoint(io, blocks, point, map.id, () => this.pointReplaced())
-    if (this.point.current !== null) this.point.patch(point, own, blocks.blockSize)
+    this.log.moveTo(end, map.id)
     this.watch?.logReplaced()
-    this.options.onmoved?.(map, found.lastSeq)
+    this.options.onmoved?.(map, this.lastSeq)
+  }
+
+  /** Nothing is shown any more. */
+  get isOver () {
+    return this.closed || this.isStopped
   }
 
   // While this process becomes the writer
@@ -306,7 +296,7 @@ class Follower {
   /** @param {Error | null} err for those that wait */
   finish (err) {
     this.closed = true
-    if (this.retryTimer !== null) this.clock.clearTimeout(this.retryTimer)
+    this.retryTimer.stop()
     this.watch?.stop()
     callAll(this.waiting.splice(0), err)
   }

@@ -204,8 +204,6 @@ class LargeForwardCursor extends putTogether(ForwardCursor) {
 
 /** Backward: the last chunk comes first, and says how many parts to collect. */
 class LargeBackwardCursor extends putTogether(BackwardCursor) {
-  /** Whether `next` finds the current record again. */
-  isRepeated = false
   /** The last chunk of the record whose parts are being collected. @type {LastChunk | null} */
   last = null
   /** Whether parts of the last record that was found were trimmed, so that it is gone. */
@@ -215,13 +213,7 @@ class LargeBackwardCursor extends putTogether(BackwardCursor) {
 
   /** @returns {number} */
   next () {
-    if (this.whole !== null) {
-      if (this.isRepeated) {
-        this.isRepeated = false
-        return RECORD
-      }
-      this.whole = null
-    }
+    this.whole = null
     for (;;) {
       let found = super.next()
       if (this.last !== null) found = this.collect(this.last, found)
@@ -325,17 +317,26 @@ class LargeBackwardCursor extends putTogether(BackwardCursor) {
   move (map) {
     const { last } = this
     if (last !== null) {
-      // the record is looked for again where it is now
       this.endRecord()
-      this.number = Math.floor(last.seq / this.blockSize)
-      this.position = last.end + layout.LENGTH_SIZE
+      this.returnTo(last)
     }
     super.move(map)
   }
 
   stepBack () {
     if (this.whole === null) super.stepBack()
-    else this.isRepeated = true
+    else this.returnTo(this)
+  }
+
+  /**
+   * `next` finds the record again, in whichever file it is then.
+   * @param {{ seq: number, end: number }} last its last chunk
+   */
+  returnTo ({ seq, end }) {
+    this.block = null
+    this.bound = 0
+    this.number = Math.floor(seq / this.blockSize)
+    this.position = end + layout.LENGTH_SIZE
   }
 }
 

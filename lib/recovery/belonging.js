@@ -70,9 +70,9 @@ async function isPlaceOf (read, size, { end, tie, blockSize }, deletions) {
  * @returns {Promise<Metadata | null>} what is true of this file; null: nothing
  */
 async function ownMetadata (read, size, metadata, isHeld) {
-  const { next, deletions } = metadata
+  const { next, deletions, clients } = metadata
   // a process was stopped just before or after another file got the log's name
-  if (next !== null && await isPlaceOf(read, size, next, [])) return { ...metadata, ...next, deletions: [], next: null }
+  if (next !== null && await isPlaceOf(read, size, next, [])) return { ...metadata, ...next, clients: { ...clients, ...next.clients }, deletions: [], next: null }
   return isHeld || await isPlaceOf(read, size, metadata, deletions) ? metadata : null
 }
 

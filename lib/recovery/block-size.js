@@ -7,7 +7,6 @@ const { MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
 const { looksLikeLog } = require('./likeness')
-const { otherFormat } = require('./other-format')
 const { isUnfinishedBatch } = require('./whole-records')
 
 /** Bytes read in one place of the file. */
@@ -54,7 +53,7 @@ async function findBlockSize (read, size, given, usual, filename, known = null, 
   const guess = given ?? usual
   const isLog = end === size || looksLikeLog(head, size, end, guess) ||
     (!canHavePoint && (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)))
-  if (!isLog) throw errors.notALog(filename, otherFormat(head, size))
+  if (!isLog) throw errors.notALog(filename)
   if (hasRoom) return guess
   throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
 }

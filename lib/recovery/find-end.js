@@ -34,8 +34,8 @@ const MAX_FINAL_ZEROS = 3
  * @property {import('./recovery-point').RecoveryPoint | null} point
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
- * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, lastNonZero?: (size: number) => Promise<number>, large?: boolean }} FindOptions
- *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. lastNonZero: see `LogFile`. large: as the option of a log
+ * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, large?: boolean }} FindOptions
+ *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. large: as the option of a log
  */
 
 /**
@@ -49,7 +49,7 @@ async function findEnd (read, size, point, options) {
   const { blockSize } = options
   const { patches, deleted } = ownPatches(point, blockSize)
   const readLast = await withLastBlock(withPatches(read, patches), size, blockSize)
-  const lastByte = await lastData(readLast, size, options.lastNonZero)
+  const lastByte = await lastData(readLast, read, size)
   // whole blocks of zeros at the end are a hole
   const dataEnd = Math.min(size, Math.ceil((lastByte + 1) / blockSize) * blockSize)
   const end = point === null
@@ -92,16 +92,15 @@ async function withLastBlock (read, size, blockSize) {
 
 /**
  * A file that was extended but not written ends with zeros, perhaps gigabytes of them.
- * @param {Read} read
+ * @param {Read} readLast
+ * @param {Read} read of the file as it is, without the deletions that it does not have yet
  * @param {number} size
- * @param {((size: number) => Promise<number>) | undefined} lastNonZero
  * @returns {Promise<number>} the offset of the last byte, or of the last that is not zero if there are more zeros
  *   behind it than a log ends with; -1 if there is none
  */
-async function lastData (read, size, lastNonZero) {
+async function lastData (readLast, read, size) {
   const few = Math.min(size, MAX_FINAL_ZEROS + 1)
-  if (few === 0 || !isZeros(await read(size - few, few))) return size - 1
-  if (lastNonZero !== undefined) return lastNonZero(size)
+  if (few === 0 || !isZeros(await readLast(size - few, few))) return size - 1
   for (let end = size; end > 0; end -= READ_SIZE) {
     const start = Math.max(0, end - READ_SIZE)
     const bytes = await read(start, end - start)

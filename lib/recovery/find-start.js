@@ -20,7 +20,7 @@ const { isZeros } = require('../format/zeros')
  * @returns {Promise<number>} offset of the first block that is not trimmed
  */
 async function findStart (read, end, blockSize) {
-  const last = Math.floor((end - 1) / blockSize)
+  const last = Math.floor(end / blockSize)
   const isTrimmed = async (/** @type {number} */ number) => isZeros(await read(number * blockSize, Math.min(blockSize, end - number * blockSize)))
   // two bytes tell it of nearly every log that was not trimmed
   if (last < 2 || !isHoleLength(layout.readLength(await read(0, layout.LENGTH_SIZE), 0), blockSize)) return 0

@@ -5,10 +5,10 @@
 const { ownMetadata, tieAt } = require('./belonging')
 const { findBlockSize } = require('./block-size')
 const { countOnOpening } = require('./count-records')
-const { findEnd } = require('./find-end')
 const { recover } = require('./recover')
 const { generationOf, pointOf } = require('./recovery-point')
 const { hasWhole, isRefusedByCodec } = require('./whole-records')
+const { findWholeEnd } = require('./whole-runs')
 const errors = require('../errors')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
@@ -25,8 +25,8 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const size = await io.size()
   const { metadata, point } = await loadMetadata(io, size)
   const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
-  const options = { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata, lastNonZero: io.lastNonZero }
-  const found = await findEnd(io.read, size, point, options)
+  const options = { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata }
+  const found = await findWholeEnd(io.read, size, point, options)
   // with another codec than the log's, nothing that was acknowledged since the last fsync would be whole
   if (found.cut > 0) await refuseWrongCodec(io, found, size, options, filename)
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
@@ -54,7 +54,7 @@ async function loadMetadata (io, size) {
   if (found === null || own === null) return { metadata: null, point: null }
   // the compaction has ended
   if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
-  return { metadata: own, point: own.closed ? null : pointOf(own, found.version, null, false) }
+  return { metadata: own, point: own.closed ? null : pointOf(own, found.version, found.published, false) }
 }
 
 /**

@@ -3,7 +3,11 @@
 // Truncates a log's file to the end that find-end.js found, and completes what a crash interrupted.
 
 const { seal } = require('../format/layout')
+const { isZeros } = require('../format/zeros')
 const { punchHead } = require('./punch-head')
+
+/** Bytes that are written again at a time. */
+const REWRITE_SIZE = 1024 * 1024
 
 /**
  * @param {import('../storage/promisified-file').Io} io
@@ -27,8 +31,24 @@ async function recover (io, found, blockSize) {
     await io.truncate(kept)
   }
   if (damagedTail !== null) await sealCorruptTail(io, kept, damagedTail.end, blockSize)
+  await rewrite(io, kept - found.recovered, kept)
   await io.sync()
   return name
+}
+
+/**
+ * An fsync that failed before the crash has marked these bytes as written without writing them (as Linux does), and the next one succeeds
+ * without them. So they are written again before it.
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {number} from
+ * @param {number} end
+ */
+async function rewrite (io, from, end) {
+  for (let offset = from; offset < end; offset += REWRITE_SIZE) {
+    const bytes = await io.read(offset, Math.min(REWRITE_SIZE, end - offset))
+    // a hole stays one
+    if (!isZeros(bytes)) await io.write(offset, bytes)
+  }
 }
 
 /**

@@ -21,6 +21,7 @@ const FIRST_ID = '0'
  * @property {string} writer another one each time the log is opened
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
  * @property {number | null} acknowledged up to here the writer has acknowledged appends, if it is alive; null: not known
+ * @property {import('../storage/metadata-text').ClientRuns} clients of a shared log
  * @property {boolean} isHeld whether its writer is alive; false if that cannot be known here
  */
 
@@ -72,10 +73,10 @@ function generationOf (own) {
  * @param {boolean} isHeld
  * @returns {RecoveryPoint}
  */
-function pointOf ({ id: generation, end, blockSize, records, deletions, start, freed, writer, dropped }, version, published, isHeld) {
+function pointOf ({ id: generation, end, blockSize, records, deletions, start, freed, writer, dropped, clients }, version, published, isHeld) {
   // what is published of another file is less
   const acknowledged = published === null ? null : Math.max(published, end)
-  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, isHeld }
+  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, clients, isHeld }
 }
 
 module.exports = { FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }

@@ -69,11 +69,13 @@ function endOfIntact (block, position, { blockSize, isWhole, isErased = () => fa
  * @param {RecoverOptions} options
  * @returns {boolean} whether the record there was not torn, but is one that the codec refuses
  */
-function isRefusedByCodec (block, offset, position, { blockSize, checksum }) {
+function isRefusedByCodec (block, offset, position, { blockSize, checksum, isWhole }) {
   if (block.length === blockSize && findProblem(block, checksum) !== null) return false
   const end = endOfRecords(block, position, Math.min(block.length, blockSize - layout.paddingSize(false)))
   if (end === position || layout.isDeleted(block, position)) return false
   const data = layout.dataAt(block, position)
+  // otherwise it is in a run that is not whole
+  if (isWhole(data)) return false
   return [PLAIN, ESCAPED].includes(kindOf(data)) && !lacksSector(data, offset + position + layout.LENGTH_SIZE)
 }
 
@@ -154,7 +156,7 @@ function isFrame (bytes, start, end) {
  * Without a recovery point, an atomic batch starts a block, whose first length is written last.
  * @param {Buffer} block shorter than `blockSize` if the file ends in it
  * @param {number} blockSize in bytes
- * @returns {boolean} whether nothing but the first length is missing
+ * @returns {boolean} whether nothing but the first length is missing of records that were appended
  */
 function isUnfinishedBatch (block, blockSize) {
   if (block.length < layout.FRAME_SIZE + 1 || layout.readLength(block, 0) !== 0) return false
@@ -165,6 +167,8 @@ function isUnfinishedBatch (block, blockSize) {
   if (firstEnd === -1) return false
   const finished = Buffer.from(block)
   finished.writeUInt16LE(firstEnd - layout.FRAME_SIZE, 0)
+  // a trim that was interrupted takes the first length, too
+  if (layout.isDeleted(finished, 0)) return false
   return isSealed ? findProblem(finished, true) === null : endOfRecords(finished, 0, end) === end
 }
 

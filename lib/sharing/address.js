@@ -1,215 +1,160 @@
 'use strict'
 
-// Where the processes that share a log meet: the local socket `FILE.socket` beside it, on
-// which the owner of the log listens and to which the others connect.
+// Where the processes that share a log find each other: the owner listens on the local socket `FILE.socket` beside the log, and the others
+// connect to it. On Windows it is a named pipe, which has no file.
 
 const crypto = require('crypto')
 const fs = require('fs')
 const net = require('net')
+const os = require('os')
 const path = require('path')
 const errors = require('../errors')
 const { nullIfMissing } = require('../storage/directory')
-const { runtimeDirectory } = require('./runtime-directory')
-const { MAX_PATH, TEMPORARY_LENGTH, fits, bind, placeSocket, placeLink, isInPlace, removeSocket, removeLeftovers } = require('./socket-file')
+const { inheritByName } = require('../storage/inherit')
+const { NEW } = require('../storage/whole-file')
 
 const IS_WINDOWS = process.platform === 'win32'
-/** Hexadecimal digits of the hash in a socket's name in the runtime directory. All 64 would not fit on macOS. */
-const NAME_DIGITS = 24
+/** Bytes in the path of a socket: Linux has room for 107, macOS for 103. Node.js 20 truncates a longer one. */
+const MAX_PATH = 100
+/** The socket's path in the directory where it is created. */
+const UNPLACED = `${path.sep}flumelog.socket`
 /** Codes of errors of connect(2): nobody listens, or the owner is closing or has more new connections than it can accept. */
 const NOBODY = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTSOCK', 'EAGAIN'])
 
-/**
- * @typedef {import('./socket-file').PlacedSocket} PlacedSocket
- * @typedef {Listener | PipeListener} AnyListener
- */
-
 class Address {
-  /**
-   * @param {string} filename the log's: absolute, and not a symbolic link
-   * @param {string} folder that it is in
-   */
-  constructor (filename, folder) {
-    this.filename = filename
-    this.folder = folder
-    /** Of the socket, or of the symbolic link to it. */
+  /** @param {string} filename the log's: absolute, and not a symbolic link */
+  constructor (filename) {
+    /** Of the socket, or of the pipe. */
     this.name = IS_WINDOWS ? `\\\\.\\pipe\\flumelog-${sha256(filename.toLowerCase())}` : `${filename}.socket`
   }
 
   /**
-   * Only for the process that has the log locked: it replaces the socket of another.
-   * @param {() => Promise<fs.Stats>} logStatus of the open log file
+   * Only for the process that has the log locked: it replaces the socket of an owner that is gone.
+   * @param {fs.Stats} log whose permissions the socket gets
    * @param {(connection: net.Socket) => void} onconnection
-   * @returns {Promise<Listener | PipeListener>} when others can connect
+   * @returns {Promise<Listener>} when others can connect
    */
-  async listen (logStatus, onconnection) {
-    if (IS_WINDOWS) {
-      const server = net.createServer(onconnection)
+  async listen (log, onconnection) {
+    const server = net.createServer(onconnection)
+    try {
+      if (!IS_WINDOWS) return new Listener(server, this.name, await placeSocket(server, this.name, log))
       await bind(server, this.name)
-      return new PipeListener(server)
+      return new Listener(server, this.name, null)
+    } catch (err) {
+      server.close()
+      throw err
     }
-    const listener = new Listener(this, logStatus, onconnection)
-    await listener.put(await logStatus())
-    return listener
   }
 
   /** @returns {Promise<net.Socket | null>} null: nobody listens. Rejects if this process may not connect */
-  async connect () {
-    try {
-      return await connectTo(IS_WINDOWS ? this.name : await this.target())
-    } catch (thrown) {
-      const err = /** @type {NodeJS.ErrnoException} */ (thrown)
+  connect () {
+    return withShortPath(this.name, '', (name) => connectTo(name).catch((/** @type {NodeJS.ErrnoException} */ err) => {
       if (NOBODY.has(err.code ?? '')) return null
       err.path = this.name
       throw err
-    }
-  }
-
-  /** @returns {Promise<string>} the path of the socket. The system would follow a link, too, but takes no long path */
-  async target () {
-    const target = await fs.promises.readlink(this.name).catch((/** @type {NodeJS.ErrnoException} */ err) => {
-      if (err.code === 'EINVAL') return '' // not a link
-      throw err
-    })
-    const name = path.resolve(this.folder, target === '' ? this.name : target)
-    if (!fits(name)) throw errors.socketPathTooLong(name, Buffer.byteLength(name), MAX_PATH)
-    return name
+    }))
   }
 }
 
-/** An open socket under the name of an address. It keeps the process alive only while it is held. */
+/** It keeps the process alive only while it is held. */
 class Listener {
   /**
-   * @param {Address} address
-   * @param {() => Promise<fs.Stats>} logStatus
-   * @param {(connection: net.Socket) => void} onconnection
+   * @param {net.Server} server
+   * @param {string} name of its socket
+   * @param {fs.BigIntStats | null} status of the socket's file; null: it has none
    */
-  constructor (address, logStatus, onconnection) {
-    this.address = address
-    this.logStatus = logStatus
-    this.onconnection = onconnection
-    /** Null: closed. @type {PlacedSocket | null} */
-    this.placed = null
-    this.isHeld = false
-    /** Settled when nothing is being placed or removed. @type {Promise<unknown>} */
-    this.idle = Promise.resolve()
-  }
-
-  /**
-   * Puts a socket in place again if the name was deleted or replaced, or if the log got
-   * another mode or owner. Connections that are open stay. Rejects if that fails: the old
-   * socket is open then, and the next check tries again.
-   * @returns {Promise<boolean>} whether it had to be put in place again
-   */
-  check () {
-    return this.afterOthers(async () => {
-      if (this.placed === null) return false
-      const logStatus = await this.logStatus()
-      if (isSharedAlike(this.placed.logStatus, logStatus) && await this.isReachable(this.placed)) return false
-      await this.checkLog(logStatus)
-      await this.put(logStatus)
-      return true
-    })
+  constructor (server, name, status) {
+    this.server = server
+    this.name = name
+    this.status = status
   }
 
   /** @param {boolean} isHeld whether it keeps the process alive */
-  hold (isHeld) {
-    const server = this.placed?.server
-    // also for the next server, if the socket is put in place again
-    this.isHeld = isHeld
-    if (isHeld) server?.ref()
-    else server?.unref()
-  }
-
-  /**
-   * Removes the name, if it still leads to this socket, and stops listening. Connections
-   * that are open stay.
-   * @returns {Promise<void>}
-   */
-  close () {
-    return this.afterOthers(async () => {
-      const { placed } = this
-      const { name } = this.address
-      this.placed = null
-      if (placed === null) return
-      try {
-        if (placed.name !== name && await linkTarget(name) === placed.name) await fs.promises.unlink(name).catch(nullIfMissing)
-      } finally {
-        await removeSocket(placed)
-      }
-    })
-  }
-
-  /**
-   * @template T
-   * @param {() => Promise<T>} run
-   * @returns {Promise<T>}
-   */
-  afterOthers (run) {
-    const result = this.idle.then(run)
-    this.idle = result.catch(() => {})
-    return result
-  }
-
-  /** @param {fs.Stats} logStatus */
-  async put (logStatus) {
-    const { filename, name } = this.address
-    await refuseOtherFile(name)
-    await removeLeftovers(name)
-    const isLong = !fits(name, TEMPORARY_LENGTH)
-    const target = isLong ? await privateName(filename) : name
-    if (isLong) await removeLeftovers(target)
-    const placed = await placeSocket(target, logStatus, this.onconnection)
-    if (isLong) {
-      await placeLink(name, target).catch(async (err) => {
-        await removeSocket(placed)
-        throw err
-      })
-    }
-    const before = this.placed
-    this.placed = placed
-    this.hold(this.isHeld)
-    if (before !== null) await removeSocket(before)
-  }
-
-  /** @param {PlacedSocket} placed */
-  async isReachable (placed) {
-    const { name } = this.address
-    if (placed.name !== name && await linkTarget(name) !== placed.name) return false
-    return await isInPlace(placed)
-  }
-
-  /**
-   * If another log has taken the path, so has its owner the name of the socket.
-   * @param {fs.Stats} logStatus of the open log
-   */
-  async checkLog (logStatus) {
-    const { filename } = this.address
-    const found = await fs.promises.stat(filename).catch(nullIfMissing)
-    if (found === null) throw errors.replaced(filename, 'deleted or moved')
-    if (found.ino !== logStatus.ino || found.dev !== logStatus.dev) throw errors.replaced(filename, 'replaced by another file')
-  }
-}
-
-/** A named pipe on Windows: it has no file, and is gone when nobody has it open. */
-class PipeListener {
-  /** @param {net.Server} server */
-  constructor (server) {
-    this.server = server
-  }
-
-  async check () {
-    return false
-  }
-
-  /** @param {boolean} isHeld */
   hold (isHeld) {
     if (isHeld) this.server.ref()
     else this.server.unref()
   }
 
+  /**
+   * Open connections stay.
+   * @returns {Promise<void>}
+   */
   async close () {
-    this.server.close()
+    const { server, name, status } = this
+    try {
+      // another log may have taken the path since, and its owner the name
+      if (status !== null && await leadsTo(name, status)) await fs.promises.unlink(name).catch(nullIfMissing)
+    } finally {
+      server.close()
+    }
   }
+}
+
+/**
+ * Until the socket has the log's permissions, it is in a directory that only this user can enter.
+ * @param {net.Server} server
+ * @param {string} name
+ * @param {fs.Stats} log
+ * @returns {Promise<fs.BigIntStats>} of the socket
+ */
+async function placeSocket (server, name, log) {
+  const folder = name + NEW
+  const found = await fs.promises.lstat(name).catch(nullIfMissing)
+  if (found?.isFile()) throw errors.socketInTheWay(name)
+  // of a process that was killed
+  await fs.promises.unlink(folder + UNPLACED).catch(nullIfMissing)
+  await fs.promises.rmdir(folder).catch(nullIfMissing)
+  await fs.promises.mkdir(folder, { mode: 0o700 })
+  try {
+    await withShortPath(folder, UNPLACED, (short) => bind(server, short))
+    // on Linux and macOS, connecting needs write permission for the socket
+    inheritByName(folder + UNPLACED, { ...log, mode: log.mode & 0o666 })
+    await fs.promises.rename(folder + UNPLACED, name)
+    return await fs.promises.lstat(name, { bigint: true })
+  } finally {
+    // otherwise the next owner removes it
+    await fs.promises.rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+/**
+ * If the path is too long for a socket, a symbolic link leads to it for the moment.
+ * @template T
+ * @param {string} name of a file or directory
+ * @param {string} rest of the path
+ * @param {(short: string) => Promise<T>} run
+ * @returns {Promise<T>}
+ */
+async function withShortPath (name, rest, run) {
+  if (Buffer.byteLength(name + rest) <= MAX_PATH) return run(name + rest)
+  const folder = await fs.promises.mkdtemp(path.join(os.tmpdir(), 'flumelog-'))
+  const link = path.join(folder, 'l')
+  try {
+    if (Buffer.byteLength(link + rest) > MAX_PATH) throw errors.socketPathTooLong(name, os.tmpdir())
+    await fs.promises.symlink(name, link)
+    return await run(link + rest)
+  } finally {
+    await fs.promises.rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
+/**
+ * @param {net.Server} server does not keep the process alive
+ * @param {string} name of a socket, or of a pipe on Windows. When the server is closed, libuv removes it
+ * @returns {Promise<void>}
+ */
+function bind (server, name) {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    // exclusive: a cluster worker listens itself, not the primary in its place
+    server.listen({ path: name, exclusive: true }, () => {
+      server.off('error', reject)
+      // connections that cannot be accepted (EMFILE) are closed; their clients try again
+      server.on('error', () => {})
+      server.unref()
+      resolve()
+    })
+  })
 }
 
 /**
@@ -228,34 +173,13 @@ function connectTo (name) {
 }
 
 /**
- * @param {string} filename the log's
- * @returns {Promise<string>} the path of its socket in the runtime directory
- */
-async function privateName (filename) {
-  const folder = await runtimeDirectory(filename, NAME_DIGITS + TEMPORARY_LENGTH)
-  return path.join(folder, sha256(filename).slice(0, NAME_DIGITS))
-}
-
-/** @param {string} name of a socket */
-async function refuseOtherFile (name) {
-  const found = await fs.promises.lstat(name).catch(nullIfMissing)
-  if (found !== null && !found.isSocket() && !found.isSymbolicLink()) throw errors.notASocket(name)
-}
-
-/**
  * @param {string} name
- * @returns {Promise<string | null>} where a symbolic link leads; null: there is none
+ * @param {fs.BigIntStats} status
+ * @returns {Promise<boolean>} whether the name leads to the file with this status
  */
-function linkTarget (name) {
-  return fs.promises.readlink(name).catch((/** @type {NodeJS.ErrnoException} */ err) => err.code === 'EINVAL' ? null : nullIfMissing(err))
-}
-
-/**
- * @param {fs.Stats} a
- * @param {fs.Stats} b
- */
-function isSharedAlike (a, b) {
-  return a.mode === b.mode && a.uid === b.uid && a.gid === b.gid
+async function leadsTo (name, { ino, dev }) {
+  const found = await fs.promises.lstat(name, { bigint: true }).catch(nullIfMissing)
+  return found !== null && found.ino === ino && found.dev === dev
 }
 
 /** @param {string} text */

@@ -1,101 +1,122 @@
 'use strict'
 
-// A client becomes the owner: what it has sent and is not answered goes into its own log,
-// unless the owner before has stored it. Its callers notice nothing.
+// A client becomes the owner: its own writer gets what it has sent and is not answered, unless the owner before has stored it, as it gets what
+// other clients send. Its callers notice nothing.
 
 const layout = require('../format/layout')
-const errors = require('../errors')
 const { ATOMIC, FORCED } = require('./frames')
-const { execute } = require('./requests')
 
 /**
  * @typedef {import('./frame-packer').Frame} Frame
+ * @typedef {import('./requests').Request} Request
  * @typedef {import('./remote-writer').RemoteWriter} RemoteWriter
  */
 
-/**
- * Callers are answered by `release`.
- * @param {RemoteWriter} remote
- * @param {import('../write/writer').Writer} writer
- * @param {import('./known-clients').KnownClient | undefined} known what the owner before has left of this client
- * @param {{ blockSize: number, checksum: boolean, own: import('./frames').Run[], compact: import('./requests').Compact }} layout of the log
- */
-function adopt (remote, writer, known, { blockSize, checksum, own, compact }) {
-  const { packer } = remote
-  remote.isAdopted = true
-  remote.isHolding = true
-  remote.flush()
-  // what it has never sent cannot be stored already
-  const hasSent = packer.frames.some(({ first }) => first <= remote.sent)
-  if (known === undefined && hasSent) remote.giveUp(errors.forgotten(remote.filename))
-  if (known !== undefined) {
-    known.forget(remote.acknowledged)
-    for (const run of known.runs) remote.onack(run, { blockSize, checksum })
+/** Both sides of the connection of this process to itself: the channel of its client, and the sender of its owner. */
+class Loopback {
+  /**
+   * @param {RemoteWriter} remote
+   * @param {import('./known-clients').KnownClients} clients
+   * @param {import('./known-clients').KnownClient} client
+   * @param {import('./intake').Intake} intake
+   */
+  constructor (remote, clients, client, intake) {
+    this.remote = remote
+    this.clients = clients
+    this.client = client
+    this.intake = intake
   }
-  Object.assign(writer.counts, startingCounts(remote.counts))
-  for (const frame of [...packer.frames]) append(remote, writer, frame, { blockSize, checksum }, own)
-  for (const [id, { ask }] of remote.requests.requests) {
-    /** @type {import('./requests').Request['cb']} */
-    const cb = (err, result) => {
-      remote.onreply(id, err ?? null, result)
-      remote.settle()
+
+  /** @param {Array<Frame | Request>} items */
+  send (items) {
+    for (const item of items) {
+      if ('ask' in item) this.intake.execute(this, { request: item.id, ask: item.ask, cost: 0 })
+      else this.intake.append(this, batchOf(item))
     }
-    execute(writer, ask, cb, compact)
+  }
+
+  /**
+   * @param {import('./intake').Batch} batch
+   * @param {import('./known-clients').StoredRun} run
+   */
+  stored (batch, run) {
+    this.remote.onack(run)
+    this.forgetIfDone()
+    this.remote.settle()
+  }
+
+  /**
+   * @param {import('./intake').Batch} batch
+   * @param {import('./frames').Conflict} conflict
+   */
+  refused (batch, conflict) {
+    this.remote.onconflict(conflict)
+    this.forgetIfDone()
+    this.remote.settle()
+  }
+
+  /** @param {Error} err */
+  failed (err) {
+    this.remote.onnack(err)
+    this.forgetIfDone()
+    this.remote.settle()
+  }
+
+  /**
+   * @param {import('./intake').Asked} asked
+   * @param {Error | null} err
+   * @param {import('./requests').Result} [result]
+   */
+  reply ({ request }, err, result) {
+    this.remote.onreply(request, err, result)
+    this.remote.settle()
+  }
+
+  /** When this process dies, nobody is left to ask what has become of the records. */
+  forgetIfDone () {
+    if (this.client.packed.length === 0) this.clients.drop(this.client)
   }
 }
 
 /**
- * What is appended from now on goes to the writer directly.
+ * Callers are answered by `settle`.
  * @param {RemoteWriter} remote
+ * @param {string} id of this process as a client
+ * @param {import('./intake').Intake} intake
  */
-function release (remote) {
-  remote.isHolding = false
-  remote.settle()
+function adopt (remote, id, intake) {
+  const { writer, clients } = intake
+  const { blockSize, checksum } = writer.blocks
+  const { client, isUnknown } = clients.adopt(id)
+  const loopback = new Loopback(remote, clients, client, intake)
+  remote.disconnected()
+  remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, loopback)
+  addCounts(writer.counts, remote.counts)
+  loopback.forgetIfDone()
 }
 
 /**
- * @param {RemoteWriter} remote
- * @param {import('../write/writer').Writer} writer
  * @param {Frame} frame
- * @param {{ blockSize: number, checksum: boolean }} rules by which the log is packed
- * @param {import('./frames').Run[]} own those that are with the writer
+ * @returns {import('./intake').Batch}
  */
-function append (remote, writer, frame, rules, own) {
-  const count = frame.count - frame.acknowledged
-  const records = frame.buffer.subarray(frame.position, frame.size)
-  const run = { first: frame.first + frame.acknowledged, count, seq: -1 }
-  const batch = {
-    records,
-    first: run.first,
-    count,
-    bytes: records.length - count * layout.FRAME_SIZE,
-    isForced: (frame.flags & FORCED) !== 0,
-    isAtomic: (frame.flags & ATOMIC) !== 0,
-    size: frame.size
-  }
-  own.push(run)
-  run.seq = writer.appender.appendFramed(batch, false, (err) => {
-    own.shift()
-    // one that fails takes all behind it along
-    if (err && remote.packer.frames.includes(frame)) remote.onnack(remote.epoch, err)
-    else if (!err) remote.onack(run, rules)
-    remote.settle()
-  })
+function batchOf ({ records, first, count, flags, after }) {
+  const bytes = records.length - count * layout.FRAME_SIZE
+  return { records, first, count, bytes, isForced: (flags & FORCED) !== 0, isAtomic: (flags & ATOMIC) !== 0, after, cost: 0 }
 }
 
 /**
- * @param {RemoteWriter['counts']} counts of the client until now
- * @returns {Partial<RemoteWriter['counts']>} what the owner's writer starts from, before it gets what is in flight
+ * @param {RemoteWriter['counts']} counts of the owner, which has what is in flight
+ * @param {RemoteWriter['counts']} before those of the client
  */
-function startingCounts ({ appended, written, synced, rejected, inFlight, writes, syncs }) {
-  return {
-    appended: { records: appended.records - inFlight.records, bytes: appended.bytes - inFlight.bytes },
-    written: { ...written },
-    synced: { ...synced },
-    rejected: { ...rejected },
-    writes,
-    syncs
+function addCounts (counts, before) {
+  for (const name of /** @type {const} */ (['appended', 'written', 'synced', 'rejected'])) {
+    counts[name].records += before[name].records
+    counts[name].bytes += before[name].bytes
   }
+  counts.appended.records -= before.inFlight.records
+  counts.appended.bytes -= before.inFlight.bytes
+  counts.writes += before.writes
+  counts.syncs += before.syncs
 }
 
-module.exports = { adopt, release }
+module.exports = { adopt }

@@ -1,47 +1,44 @@
 'use strict'
 
-// A client's connection to the owner: greets it, and passes on what it says.
+// A client's connection to the owner: greets it, sends what the client has to send, and passes on what the owner says.
 
 const errors = require('../errors')
 const frames = require('./frames')
 const { FrameReader } = require('./frame-reader')
 
-/** What the owner may send at once: a WELCOME with the records of a whole window, one each, is the largest. */
+/** What the owner may send at once: a WELCOME with the runs of a whole window is the largest. */
 const MAX_FRAME = 16 * 1024 * 1024
 
 /**
  * @typedef {object} Listeners
- * @property {(welcome: import('./frames').Welcome) => void} onwelcome
+ * @property {() => void} onheard the owner has said something
  * @property {(isChanged: boolean) => void} onlook records were deleted, or blocks trimmed; false: there is only more in the log
  * @property {(run: import('./frames').Run) => void} onack
- * @property {(epoch: number, error: Error) => void} onnack
+ * @property {(conflict: import('./frames').Conflict) => void} onconflict
+ * @property {(error: Error) => void} onnack the connection ends
  * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
- * @property {(id: string) => void} oncompacted the log is another file from here on
  * @property {() => void} oninput everything that has arrived at once was passed on
- * @property {(refusal: Error | null) => void} onclose called once. refusal: the owner has said why
+ * @property {() => void} onclose called once
  */
 
 class Connection {
   /**
    * @param {import('net').Socket} socket that is connected
    * @param {import('./frames').Hello} hello
-   * @param {import('../clock').Clock} clock
    * @param {Listeners} listeners
    */
-  constructor (socket, hello, clock, listeners) {
+  constructor (socket, hello, listeners) {
     this.socket = socket
-    this.clock = clock
     this.listeners = listeners
     this.reader = new FrameReader((type, body) => this.onframe(type, body), MAX_FRAME)
     this.isWelcome = false
-    /** What has arrived while nothing is passed on; null: it is. @type {Array<{ type: number, body: Buffer }> | null} */
-    this.held = null
-    /** @type {Error | null} */
+    /** @type {(welcome: import('./frames').Welcome | null) => void} */
+    this.onwelcome = () => {}
+    /** Null: the connection was closed before. @type {Promise<import('./frames').Welcome | null>} */
+    this.welcome = new Promise(resolve => { this.onwelcome = resolve })
+    /** Why the owner has closed the connection, if it has said so. @type {Error | null} */
     this.refusal = null
     this.isOver = false
-    /** When the owner has said something last. */
-    this.heardAt = clock.now()
-    this.send = this.send.bind(this)
     socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
     socket.on('error', () => {})
     socket.on('close', () => this.over())
@@ -51,33 +48,14 @@ class Connection {
   /** @param {Buffer} chunk */
   ondata (chunk) {
     if (this.isOver) return
-    this.heardAt = this.clock.now()
-    this.handle(() => this.reader.push(chunk))
-  }
-
-  /** @param {() => void} run passes on frames */
-  handle (run) {
     try {
-      run()
+      this.reader.push(chunk)
     } catch (err) {
       if (/** @type {any} */ (err).code !== 'flumelog:protocol') throw err
       this.refusal = /** @type {Error} */ (err)
       return this.close()
     }
-    if (this.isWelcome && !this.isOver) this.listeners.oninput()
-  }
-
-  /** What arrives from now on is passed on when `release` is called. */
-  keep () {
-    this.held = []
-  }
-
-  release () {
-    /** @type {NonNullable<Connection['held']>} */
-    const held = this.held ?? []
-    this.held = null
-    // if one of them is a reason to wait again, those after it are kept again
-    this.handle(() => { for (const { type, body } of held) this.onframe(type, body) })
+    if (!this.isOver) this.listeners.oninput()
   }
 
   /**
@@ -87,41 +65,40 @@ class Connection {
   onframe (type, body) {
     const { listeners } = this
     if (this.isOver) return
-    if (type === frames.REFUSED) {
-      this.refusal = frames.decode(type, body).error
-      return this.close()
+    switch (type) {
+      case frames.REFUSED:
+        this.refusal = frames.decode(type, body).error
+        return this.close()
+      case frames.PONG: return listeners.onheard()
+      case frames.WELCOME:
+        listeners.onheard()
+        this.isWelcome = true
+        return this.onwelcome(frames.decode(type, body))
     }
-    if (type === frames.PONG) return
-    // a copy: the bytes are a view of what was received
-    if (this.held !== null) {
-      this.held.push({ type, body: Buffer.from(body) })
-      return
-    }
-    if (type === frames.WELCOME) {
-      this.isWelcome = true
-      return listeners.onwelcome(frames.decode(type, body))
-    }
+    listeners.onheard()
     if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
-    if (type === frames.ACK) listeners.onack(frames.decodeAck(body))
-    else if (type === frames.LOOK) listeners.onlook(frames.decode(type, body).changed)
-    else if (type === frames.NACK) {
-      const { epoch, error } = frames.decode(type, body)
-      listeners.onnack(epoch, error)
-    } else if (type === frames.REPLY) {
-      const { request, error = null, result } = frames.decode(type, body)
-      listeners.onreply(request, error, result)
-    } else if (type === frames.COMPACTED) listeners.oncompacted(frames.decode(type, body).id)
+    switch (type) {
+      case frames.ACK: return listeners.onack(frames.decodeAck(body))
+      case frames.CONFLICT: return listeners.onconflict(frames.decode(type, body))
+      case frames.LOOK: return listeners.onlook(frames.decode(type, body).changed)
+      case frames.NACK:
+        listeners.onnack(frames.decode(type, body).error)
+        return this.close()
+      case frames.REPLY: {
+        const { request, error = null, result } = frames.decode(type, body)
+        return listeners.onreply(request, error, result)
+      }
+    }
   }
 
-  /** @param {Buffer[]} buffers */
-  send (buffers) {
+  /**
+   * @param {Array<import('./frame-packer').Frame | import('./requests').Request>} items
+   * @param {number} answered the highest number for which no answer is needed
+   */
+  send (items, answered) {
     const { socket } = this
-    if (buffers.length === 1) {
-      socket.write(buffers[0])
-      return
-    }
     socket.cork()
-    for (const bytes of buffers) socket.write(bytes)
+    for (const item of items) socket.write('ask' in item ? frames.encode(frames.REQUEST, { request: item.id, ask: item.ask }) : item.bytes(answered))
     socket.uncork()
   }
 
@@ -154,7 +131,8 @@ class Connection {
   over () {
     if (this.isOver) return
     this.isOver = true
-    this.listeners.onclose(this.refusal)
+    this.onwelcome(null)
+    this.listeners.onclose()
   }
 }
 

@@ -7,7 +7,7 @@
 
 const layout = require('../format/layout')
 const { LAST_HEADER, Splitter } = require('../format/chunk')
-const { APPEND_SIZE, ATOMIC, FORCED, MAX_FRAME, writeAppendHeader } = require('./frames')
+const { APPEND_SIZE, ATOMIC, CONDITIONAL, CONDITION_SIZE, FORCED, MAX_FRAME, MIN_APPEND_COST, writeAppendHeader } = require('./frames')
 
 /** Bytes of a frame with single records; a batch may make one larger. */
 const FULL_FRAME = 32 * 1024
@@ -16,23 +16,21 @@ const SMALLEST_FRAME = 512
 class Frame {
   /**
    * @param {number} first number of the first record
-   * @param {number} size bytes to start with
+   * @param {number} bytes of records to start with
+   * @param {number | null} after the seq that the log's last record must have; -1: there must be none; null: there is no condition
    */
-  constructor (first, size) {
-    this.buffer = Buffer.allocUnsafe(size)
+  constructor (first, bytes, after) {
+    this.after = after
+    /** Where the records start in the buffer. */
+    this.start = APPEND_SIZE + (after === null ? 0 : CONDITION_SIZE)
+    this.buffer = Buffer.allocUnsafe(this.start + bytes)
     /** Bytes that are used, with what stands in front of the records. */
-    this.size = APPEND_SIZE
+    this.size = this.start
     this.first = first
     this.count = 0
-    this.flags = 0
-    /** Records that the owner has acknowledged, and where the next one starts. */
-    this.acknowledged = 0
-    this.position = APPEND_SIZE
-    this.isSent = false
-    /** Its callers were told that the outcome is unknown. */
-    this.isGivenUp = false
-    /** The seqs of an atomic batch, for its callback. @type {number[] | null} */
-    this.seqs = null
+    this.flags = after === null ? 0 : CONDITIONAL
+    /** The seqs of an atomic batch, for its callback. @type {number[] | undefined} */
+    this.seqs = undefined
   }
 
   /** The number of the last record. */
@@ -49,14 +47,23 @@ class Frame {
   }
 
   /**
-   * @param {number} epoch
    * @param {number} answered
    * @returns {Buffer} what to send
    */
-  bytes (epoch, answered) {
-    const { first, count, flags, size } = this
-    writeAppendHeader(this.buffer, size, { epoch, first, count, answered, flags })
+  bytes (answered) {
+    const { first, count, flags, size, after } = this
+    writeAppendHeader(this.buffer, size, { first, count, answered, flags, after })
     return this.buffer.subarray(0, size)
+  }
+
+  /** The records, with their lengths. */
+  get records () {
+    return this.buffer.subarray(this.start, this.size)
+  }
+
+  /** Bytes of the window that it takes. */
+  get cost () {
+    return Math.max(this.size, MIN_APPEND_COST)
   }
 }
 
@@ -103,10 +110,19 @@ class FramePacker {
    */
   frameFor (bytes) {
     const frame = this.filling
-    // a batch that was reserved stays in one frame
-    if (frame === null || frame.size + bytes > Math.max(FULL_FRAME, frame.buffer.length)) return this.startFrame(bytes)
+    if (frame === null || !this.fits(frame, bytes)) return this.startFrame(bytes)
     frame.makeRoom(bytes)
     return frame
+  }
+
+  /**
+   * A batch that was reserved stays in one frame, and so do records with a condition, which holds for their frame.
+   * @param {Frame} frame
+   * @param {number} bytes
+   * @returns {boolean}
+   */
+  fits ({ after, buffer, size }, bytes) {
+    return after !== null || size + bytes <= Math.max(FULL_FRAME, buffer.length)
   }
 
   /**
@@ -147,17 +163,26 @@ class FramePacker {
     if (bytes === 0) return
     const needed = this.most === Infinity ? bytes : this.bytesFor(bytes)
     const frame = this.filling
-    if (frame !== null && frame.size + needed <= FULL_FRAME) return frame.makeRoom(needed)
+    if (frame !== null && this.fits(frame, needed)) return frame.makeRoom(needed)
     this.startFrame(Math.min(needed, MAX_FRAME - APPEND_SIZE))
   }
 
   /**
+   * @param {Uint8Array[]} batch
+   * @returns {number} the most bytes that they need
+   */
+  bytesForAll (batch) {
+    return batch.reduce((bytes, { length }) => bytes + this.bytesFor(length), 0)
+  }
+
+  /**
    * @param {number} bytes of records that it must hold
+   * @param {number | null} [after] see Frame
    * @returns {Frame}
    */
-  startFrame (bytes) {
+  startFrame (bytes, after = null) {
     this.closeFrame()
-    const frame = new Frame(this.end + 1, Math.max(APPEND_SIZE + bytes, this.usualSize))
+    const frame = new Frame(this.end + 1, Math.max(bytes, this.usualSize - APPEND_SIZE), after)
     this.filling = frame
     this.frames.push(frame)
     return frame
@@ -173,11 +198,21 @@ class FramePacker {
   }
 
   /**
+   * @param {number} from index of the first frame that is not sent
    * @param {number} end frames up to this number are to be durable before they are acknowledged
    */
-  force (end) {
-    for (let i = this.frames.length - 1; i >= 0 && !this.frames[i].isSent; i--) {
-      if (this.frames[i].first <= end) this.frames[i].flags |= FORCED
+  force (from, end) {
+    for (const frame of this.frames.slice(from)) if (frame.first <= end) frame.flags |= FORCED
+  }
+
+  /**
+   * The log is another file now.
+   * @param {import('../space/offset-map').OffsetMap} map
+   */
+  move (map) {
+    for (const frame of this.frames) {
+      // a record that is gone is not the last one; none of the new file has its seq
+      if (frame.after !== null && frame.after !== -1 && frame.after < map.base) frame.after = map.at(frame.after) ?? frame.after
     }
   }
 

@@ -6,22 +6,25 @@
 const errors = require('../errors')
 
 const PROTOCOL = 'flumelog'
-const VERSION = 4
+const VERSION = 5
 
 /** Bytes of a client's frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
 /** Bytes of an APPEND: it may have the chunks of the largest record, in the smallest blocks. */
 const MAX_APPEND = 512 * 1024 * 1024
-/** APPENDs and requests that a client may have in flight. */
-const MAX_APPENDS = 256
-const MAX_REQUESTS = 4096
+/** Bytes that a client may have in flight, and what an APPEND counts as at least, and a REQUEST: each takes some memory and time. */
+const WINDOW = 1024 * 1024
+const MIN_APPEND_COST = 4096
+const REQUEST_COST = 256
 const LENGTH_SIZE = 4
 /** length and type */
 const HEADER_SIZE = LENGTH_SIZE + 1
 /** The header of an APPEND, with length and type: its records follow. */
-const APPEND_SIZE = HEADER_SIZE + 4 + 8 + 4 + 8 + 1
+const APPEND_SIZE = HEADER_SIZE + 8 + 4 + 8 + 1
+/** The condition of an APPEND, between its header and its records. */
+const CONDITION_SIZE = 8
 /** Bytes of a client's id. */
-const ID_SIZE = 16
+const ID_SIZE = 8
 const RUN_SIZE = 8 + 4 + 8
 
 const HELLO = 1
@@ -29,7 +32,6 @@ const APPEND = 2
 const REQUEST = 3
 const PING = 4
 const BYE = 5
-const FOLLOWED = 6
 const WELCOME = 16
 const LOOK = 17
 const ACK = 18
@@ -37,11 +39,12 @@ const NACK = 19
 const REPLY = 20
 const PONG = 21
 const REFUSED = 22
-const COMPACTED = 23
+const CONFLICT = 23
 
 /** Flags of APPEND. */
 const FORCED = 1
 const ATOMIC = 2
+const CONDITIONAL = 4
 
 /**
  * @typedef {object} Run records of one client that are stored in a row
@@ -49,10 +52,16 @@ const ATOMIC = 2
  * @property {number} count
  * @property {number} seq of the first one
  *
+ * @typedef {object} Conflict records of one client that are not stored, because of their condition
+ * @property {number} first number of the first one
+ * @property {number} count
+ * @property {number} seq of the log's last record; -1: there is none
+ * @property {number} end offset after it
+ *
  * @typedef {object} Hello
  * @property {string} id of the client, in hex
  * @property {number} answered
- * @property {number} sent
+ * @property {string | null} log the id of the log that it reads; null: it has not opened it yet
  * @property {number} pid
  *
  * @typedef {object} Welcome
@@ -60,17 +69,15 @@ const ATOMIC = 2
  * @property {boolean} isUnknown the owner cannot tell what became of what this client has sent
  * @property {number} blockSize in bytes
  * @property {number} window in bytes
- * @property {number} epoch
- * @property {number} stored the highest number that is stored
- * @property {Run[]} runs
+ * @property {Run[]} runs that are stored and were not answered
  * @property {string} id of the log; another one after each compaction
  *
  * @typedef {object} AppendHeader
- * @property {number} epoch
  * @property {number} first
  * @property {number} count
  * @property {number} answered
  * @property {number} flags
+ * @property {number | null} after the seq that the log's last record must have; -1: there must be none; null: there is no condition
  */
 
 /**
@@ -113,7 +120,7 @@ function welcome (fields) {
 const isNatural = (/** @type {unknown} */ value) => Number.isSafeInteger(value) && Number(value) >= 0
 const isBoolean = (/** @type {unknown} */ value) => typeof value === 'boolean'
 const isString = (/** @type {unknown} */ value) => typeof value === 'string'
-const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)
+const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null
 /** @param {any} value */
@@ -122,7 +129,7 @@ const isVersion = (/** @type {unknown} */ value) => value === VERSION
 
 /** What the members of a body have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
 const MEMBERS = {
-  [HELLO]: { protocol: value => value === PROTOCOL, version: isVersion, id: isClientId, answered: isNatural, sent: isNatural, pid: isNatural },
+  [HELLO]: { protocol: value => value === PROTOCOL, version: isVersion, id: isClientId, answered: isNatural, log: value => value === null || isString(value), pid: isNatural },
   [REQUEST]: { request: isNatural, ask: isObject },
   [WELCOME]: {
     version: isVersion,
@@ -130,20 +137,25 @@ const MEMBERS = {
     isUnknown: isBoolean,
     blockSize: isNatural,
     window: isNatural,
-    epoch: isNatural,
-    stored: isNatural,
     runs: value => Array.isArray(value) && value.every(isRun),
     id: isString
   },
   [LOOK]: { changed: isBoolean },
-  [NACK]: { epoch: isNatural, error: isObject },
+  [NACK]: { error: isObject },
   [REPLY]: { request: isNatural },
   [REFUSED]: { error: isObject },
-  [COMPACTED]: { id: isString }
+  [CONFLICT]: { first: isNatural, count: isNatural, seq: value => value === -1 || isNatural(value), end: isNatural }
 }
 
-/** What the offsets of a request are called. @type {Record<string, string[]>} */
-const OFFSETS = { sync: [], delete: ['seq'], deleteRange: ['first', 'last'], trim: ['offset'], reclaim: [], compact: [] }
+/** What the members of a request have to be, by what is asked for. @type {Record<string, Record<string, (value: any) => boolean>>} */
+const ASKS = {
+  sync: {},
+  delete: { seq: isNatural },
+  deleteRange: { first: isNatural, last: isNatural },
+  trim: { offset: isNatural },
+  reclaim: {},
+  compact: { id: isString }
+}
 
 /**
  * @param {number} type
@@ -173,9 +185,10 @@ function decode (type, body) {
 
 /** @param {any} ask */
 function checkAsk (ask) {
-  const offsets = Object.hasOwn(OFFSETS, ask.op) ? OFFSETS[ask.op] : null
-  if (offsets === null) throw errors.protocol(`a request is ${String(ask.op).slice(0, 100)}; it should be one of ${Object.keys(OFFSETS).join(', ')}`)
-  for (const name of offsets) if (!isNatural(ask[name])) throw errors.protocol(`${name} of a request is ${String(ask[name]).slice(0, 100)}; it should be an offset`)
+  if (!Object.hasOwn(ASKS, ask.op)) throw errors.protocol(`a request is ${String(ask.op).slice(0, 100)}; it should be one of ${Object.keys(ASKS).join(', ')}`)
+  for (const [name, isValid] of Object.entries(ASKS[ask.op])) {
+    if (!isValid(ask[name])) throw errors.protocol(`${name} of a request is ${String(ask[name]).slice(0, 100)}`)
+  }
 }
 
 /** The most characters of a property of an error that are sent. */
@@ -250,18 +263,18 @@ function decodeAck (body) {
 
 /**
  * Fills in what stands in front of the records of an APPEND.
- * @param {Buffer} bytes the frame, with its records from APPEND_SIZE on
+ * @param {Buffer} bytes the frame, with its records behind that
  * @param {number} size of the frame
  * @param {AppendHeader} header
  */
-function writeAppendHeader (bytes, size, { epoch, first, count, answered, flags }) {
+function writeAppendHeader (bytes, size, { first, count, answered, flags, after }) {
   let at = bytes.writeUInt32LE(size - LENGTH_SIZE, 0)
   at = bytes.writeUInt8(APPEND, at)
-  at = bytes.writeUInt32LE(epoch, at)
   at = writeU64(bytes, first, at)
   at = bytes.writeUInt32LE(count, at)
   at = writeU64(bytes, answered, at)
-  bytes[at] = flags
+  at = bytes.writeUInt8(flags, at)
+  if (after !== null) writeU64(bytes, after + 1, at)
 }
 
 /**
@@ -269,14 +282,15 @@ function writeAppendHeader (bytes, size, { epoch, first, count, answered, flags 
  * @returns {AppendHeader & { records: Buffer }}
  */
 function decodeAppend (body) {
-  const size = APPEND_SIZE - HEADER_SIZE
+  const isConditional = (body[APPEND_SIZE - HEADER_SIZE - 1] & CONDITIONAL) !== 0
+  const size = APPEND_SIZE - HEADER_SIZE + (isConditional ? CONDITION_SIZE : 0)
   if (body.length < size) throw errors.protocol(`an APPEND has a body of ${body.length} bytes; it should have ${size} or more`)
   return {
-    epoch: body.readUInt32LE(0),
-    first: readU64(body, 4),
-    count: body.readUInt32LE(12),
-    answered: readU64(body, 16),
-    flags: body[24],
+    first: readU64(body, 0),
+    count: body.readUInt32LE(8),
+    answered: readU64(body, 12),
+    flags: body[20],
+    after: isConditional ? readU64(body, 21) - 1 : null,
     records: body.subarray(size)
   }
 }
@@ -285,18 +299,19 @@ module.exports = {
   VERSION,
   MAX_FRAME,
   MAX_APPEND,
-  MAX_APPENDS,
-  MAX_REQUESTS,
+  WINDOW,
+  MIN_APPEND_COST,
+  REQUEST_COST,
   LENGTH_SIZE,
   HEADER_SIZE,
   APPEND_SIZE,
+  CONDITION_SIZE,
   ID_SIZE,
   HELLO,
   APPEND,
   REQUEST,
   PING,
   BYE,
-  FOLLOWED,
   WELCOME,
   LOOK,
   ACK,
@@ -304,9 +319,10 @@ module.exports = {
   REPLY,
   PONG,
   REFUSED,
-  COMPACTED,
+  CONFLICT,
   FORCED,
   ATOMIC,
+  CONDITIONAL,
   encode,
   decode,
   hello,

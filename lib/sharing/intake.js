@@ -10,12 +10,28 @@ const { execute } = require('./requests')
 const QUANTUM = 64 * 1024
 /** Bytes of all clients that may be with the writer: what one write takes, and the next one. */
 const BUDGET = 2 * 1024 * 1024
-/** The bytes that a request counts as: it costs more than it has. */
-const REQUEST_COST = 1024
 
 /**
  * @typedef {import('./session').Session} Session
- * @typedef {import('./session').Batch} Batch
+ *
+ * @typedef {object} Batch records of one frame: all of them are stored, in a row, or none
+ * @property {Buffer} records with their lengths
+ * @property {number} first number of the first one
+ * @property {number} count
+ * @property {number} bytes of data
+ * @property {boolean} isForced
+ * @property {boolean} isAtomic
+ * @property {number | null} after the seq that the log's last record must have; -1: there must be none; null: there is no condition
+ * @property {number} cost bytes of the window that it takes
+ *
+ * @typedef {{ request: number, ask: import('./requests').Ask, cost: number }} Asked
+ *
+ * @typedef {object} Sender who has sent it, and is told what has become of it
+ * @property {import('./known-clients').KnownClient | null} client
+ * @property {(batch: Batch, run: import('./known-clients').StoredRun) => void} stored
+ * @property {(batch: Batch, conflict: import('./frames').Conflict) => void} refused because of its condition
+ * @property {(err: Error) => void} failed so have all batches of this sender that are not stored
+ * @property {(asked: Asked, err: Error | null, result?: import('./requests').Result) => void} reply
  */
 
 class Intake {
@@ -42,7 +58,6 @@ class Intake {
 
   /** @param {Session} session whose queue is not empty any more */
   add (session) {
-    // it may still be there, with a queue that was emptied when appends failed
     this.sessions.add(session)
     this.schedule()
   }
@@ -68,54 +83,55 @@ class Intake {
   /** @param {Session} session */
   take (session) {
     for (let left = QUANTUM; left > 0 && session.queue.length > 0;) {
-      const item = /** @type {import('./session').Item} */ (session.queue.shift())
-      if ('batch' in item) {
-        left -= item.batch.size
-        this.append(session, item.batch)
-      } else {
-        left -= REQUEST_COST
-        this.execute(session, item.request, item.ask)
-      }
+      const item = /** @type {Batch | Asked} */ (session.queue.shift())
+      left -= item.cost
+      if ('ask' in item) this.execute(session, item)
+      else this.append(session, item)
     }
   }
 
   /**
-   * @param {Session} session
+   * @param {Sender} sender
    * @param {Batch} batch
    */
-  append (session, batch) {
-    const { appender } = this.writer
-    const { size } = batch
-    if (appender.refusal !== null) return session.failed(appender.refusal)
-    const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
-    const run = { first: batch.first, count: batch.count, seq: -1 }
-    this.bytes += size
-    run.seq = appender.appendFramed(batch, true, (err) => {
-      this.bytes -= size
-      if (err) session.failed(err)
-      else session.stored(batch, run)
-      this.clients.settle(client, run, !err)
+  append (sender, batch) {
+    const { appender, packer } = this.writer
+    const { first, count, cost, after } = batch
+    if (appender.refusal !== null) return sender.failed(appender.refusal)
+    if (after !== null && appender.lastAppended !== after) {
+      appender.whenLastIsStored(err => err ? sender.failed(err) : sender.refused(batch, { first, count, seq: appender.lastSeq, end: this.writer.acknowledged }))
+      return
+    }
+    const client = /** @type {import('./known-clients').KnownClient} */ (sender.client)
+    const seq = appender.appendFramed(batch, (err) => {
+      this.bytes -= cost
       if (this.sessions.size > 0) this.schedule()
+      if (err) return sender.failed(err)
+      client.addStored()
+      sender.stored(batch, run)
     })
+    const run = { first, count, seq, end: packer.end }
+    this.bytes += cost
     this.clients.addRun(client, run)
   }
 
   /**
-   * @param {Session} session
-   * @param {number} request
-   * @param {import('./requests').Ask} ask
+   * @param {Sender} sender
+   * @param {Asked} asked
    */
-  execute (session, request, ask) {
+  execute (sender, asked) {
+    const { ask } = asked
     /** @type {import('./requests').Request['cb']} */
     const cb = (err, result) => {
       // the owner closes the log, not the client, which asks the next owner
-      if (!(ask.op === 'compact' && /** @type {any} */ (err)?.code === 'flumelog:closed')) session.reply(request, err ?? null, result)
+      if (!(ask.op === 'compact' && /** @type {any} */ (err)?.code === 'flumelog:closed')) sender.reply(asked, err ?? null, result)
     }
     const problem = ask.op === 'delete' ? this.problemOf(ask.seq) : null
     if (problem !== null) cb(problem)
     else execute(this.writer, ask, cb, this.compact)
   }
 
+  /** The log is closing: what is not with the writer yet, clients send to the next owner. */
   stop () {
     this.isStopped = true
     this.sessions.clear()

@@ -1,38 +1,40 @@
 'use strict'
 
-// What the owner knows about its clients: which of their records are stored, and where.
-// It outlives their connections, and through the journal the owner.
-
-const { MAX_FRAME } = require('./frames')
-const { Journal } = require('./journal')
-const { storedRuns } = require('./stored-runs')
+// What the owner of a shared log knows about its clients: which of their records are stored, and where. It outlives their connections, and
+// through FILE.meta the owner: which records are about to be stored, and where, is written there before they are. The next owner compares that
+// with the end of the log. It has to survive a process, not the machine: nothing is fsynced.
 
 /** Milliseconds after which a client that does not come back is forgotten. */
 const FORGET_AFTER = 60_000
 /** Clients that are not connected and are remembered. */
 const MAX_ABSENT = 1024
 
-/** @typedef {import('./frames').Run} Run */
+/**
+ * @typedef {import('./frames').Run} Run
+ * @typedef {import('../storage/metadata-text').RunLine} RunLine
+ * @typedef {Run & { end: number }} StoredRun end: offset behind the last record
+ */
 
 class KnownClient {
   /**
-   * @param {Buffer} id
-   * @param {number} stored the highest number that is stored
-   * @param {Run[]} runs
+   * @param {string} id
+   * @param {number} stored the highest of its numbers that is stored
+   * @param {StoredRun[]} runs
    * @param {number} now milliseconds
    */
   constructor (id, stored, runs, now) {
     this.id = id
-    this.slot = -1
     this.stored = stored
+    /** Those that are stored and may have to be acknowledged again, oldest first. */
+    this.runs = runs
+    /** Those that are with the writer, oldest first. @type {StoredRun[]} */
+    this.packed = []
     /** The highest number that was received. */
     this.highest = stored
-    /** Those that are stored and may have to be told again, oldest first. */
-    this.runs = runs
-    /** Those that are with the writer, oldest first. @type {Run[]} */
-    this.packed = []
-    /** @type {import('./session').Session | null} */
+    /** Null: it is not connected. @type {import('./session').Session | null} */
     this.session = null
+    /** Whether the log was compacted since it has connected: it has not opened the file yet in which the log is now. */
+    this.isBehind = false
     /** It has said that it does not come back. */
     this.isLeaving = false
     this.absentSince = now
@@ -42,8 +44,15 @@ class KnownClient {
   forget (answered) {
     const { runs } = this
     let count = 0
-    while (count < runs.length && runs[count].first + runs[count].count - 1 <= answered) count++
+    while (count < runs.length && lastOf(runs[count]) <= answered) count++
     if (count > 0) runs.splice(0, count)
+  }
+
+  /** The oldest run with the writer is stored. */
+  addStored () {
+    const run = /** @type {StoredRun} */ (this.packed.shift())
+    this.stored = lastOf(run)
+    this.runs.push(run)
   }
 }
 
@@ -53,12 +62,12 @@ class KnownClients {
    * @param {import('../clock').Clock} clock
    */
   constructor (metadata, clock) {
+    this.metadata = metadata
     this.clock = clock
-    /** By id, in hex. @type {Map<string, KnownClient>} */
+    /** By id. @type {Map<string, KnownClient>} */
     this.clients = new Map()
-    this.journal = new Journal(metadata, () => this.list())
-    /** Those of this process, from when it was a client, that are with the writer. @type {Run[]} */
-    this.own = []
+    /** The ids of those of which FILE.meta does not say what is true. @type {Set<string>} */
+    this.changed = new Set()
     /** Makes FILE.meta say that the log is open. @type {() => Error | null} why it does not; null: it does */
     this.problem = () => null
   }
@@ -66,23 +75,44 @@ class KnownClients {
   /**
    * What an earlier owner has left.
    * @param {number} end of the log
-   * @param {import('./stored-runs').Read} read
-   * @param {number} blockSize
-   * @param {number} start of the log
    */
-  async load (end, read, blockSize, start) {
-    const stored = await storedRuns(this.journal.read(), end, read, blockSize, start)
+  load (end) {
     const now = this.clock.now()
-    for (const [key, client] of stored) {
-      const known = new KnownClient(client.id, client.stored, client.runs, now)
-      known.slot = this.journal.slots.of(client.id)
-      this.clients.set(key, known)
+    for (const [id, lines] of Object.entries(this.metadata.metadata?.clients ?? {})) {
+      const runs = lines.map(([first, count, seq, end]) => ({ first, count, seq, end }))
+      const stored = runs.filter(run => run.end <= end)
+      this.clients.set(id, new KnownClient(id, Math.max(0, ...stored.map(lastOf)), stored, now))
     }
   }
 
-  /** @returns {Iterable<import('./journal').Client>} */
-  * list () {
-    for (const { id, stored, runs, packed } of this.clients.values()) yield { id, stored, runs: [...runs, ...packed] }
+  /**
+   * @param {number} [end] offset
+   * @returns {import('../storage/metadata-text').ClientRuns} for a snapshot of FILE.meta, the runs before `end`
+   */
+  list (end = Infinity) {
+    return Object.fromEntries([...this.clients].map(([id, client]) => [id, linesOf(client, end)]))
+  }
+
+  /**
+   * Writes what has changed into FILE.meta, at once.
+   * @returns {Error | null}
+   */
+  flush () {
+    const { changed, clients } = this
+    if (changed.size === 0) return null
+    /** @type {Record<string, RunLine[] | null>} */
+    const lines = {}
+    for (const id of changed) {
+      const client = clients.get(id)
+      lines[id] = client === undefined ? null : linesOf(client)
+    }
+    try {
+      this.metadata.append({ clients: lines })
+    } catch (err) {
+      return /** @type {Error} */ (err)
+    }
+    changed.clear()
+    return null
   }
 
   /**
@@ -90,47 +120,60 @@ class KnownClients {
    * @returns {{ client: KnownClient, isUnknown: boolean }} isUnknown: nothing is known of what it has sent
    * @throws the system's error if it cannot be remembered
    */
-  welcome ({ id, answered, sent }) {
+  welcome ({ id, answered }) {
     const known = this.clients.get(id)
-    const isUnknown = known === undefined && sent > 0
-    const client = known ?? new KnownClient(Buffer.from(id, 'hex'), sent, [], this.clock.now())
-    if (known === undefined) {
-      this.dropAbsent()
-      this.clients.set(id, client)
-      try {
-        const problem = this.problem()
-        if (problem !== null) throw problem
-        client.slot = this.journal.addClient(client.id, client.stored)
-        const err = this.journal.flush()
-        if (err !== null) throw err
-      } catch (err) {
-        this.clients.delete(id)
-        throw err
-      }
-    }
+    const client = known ?? this.add(id, answered)
     client.forget(answered)
-    return { client, isUnknown }
+    client.isBehind = client.isLeaving = false
+    return { client, isUnknown: known === undefined }
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} answered
+   * @returns {KnownClient}
+   * @throws the system's error if it cannot be remembered
+   */
+  add (id, answered) {
+    this.dropAbsent()
+    const client = new KnownClient(id, answered, [], this.clock.now())
+    this.clients.set(id, client)
+    this.changed.add(id)
+    const problem = this.problem() ?? this.flush()
+    if (problem === null) return client
+    this.clients.delete(id)
+    throw problem
+  }
+
+  /**
+   * This process was a client.
+   * @param {string} id
+   * @returns {{ client: KnownClient, isUnknown: boolean }} see `welcome`
+   */
+  adopt (id) {
+    const known = this.clients.get(id)
+    const client = known ?? new KnownClient(id, 0, [], this.clock.now())
+    this.clients.set(id, client)
+    return { client, isUnknown: known === undefined }
   }
 
   /**
    * @param {KnownClient} client
-   * @param {Run} run that is with the writer now
+   * @param {StoredRun} run that is with the writer now
    */
   addRun (client, run) {
     client.packed.push(run)
-    this.journal.addRun(client.slot, run.first, run.count, run.seq)
+    this.changed.add(client.id)
   }
 
   /**
-   * @param {KnownClient} client
-   * @param {Run} run that the writer has stored, or not; the oldest one
-   * @param {boolean} isStored
+   * Nothing else that is with the writer is going to be stored.
+   * @param {number} acknowledged offset; what is before it is stored, and its sender may not have been told yet
    */
-  settle (client, run, isStored) {
-    client.packed.shift()
-    if (isStored) {
-      client.runs.push(run)
-      client.stored = run.first + run.count - 1
+  rollBack (acknowledged) {
+    for (const client of this.withPacked()) {
+      client.packed = client.packed.filter(({ end }) => end <= acknowledged)
+      this.changed.add(client.id)
     }
   }
 
@@ -140,26 +183,23 @@ class KnownClients {
    * @param {number} distance by which what is not acknowledged has moved
    */
   moved (acknowledged, distance) {
-    this.journal.endMove(true)
-    for (const run of this.own) if (run.seq >= acknowledged) run.seq += distance
-    const packed = [...this.clients.values()].flatMap(({ slot, packed }) => packed.map(run => ({ slot, run }))).filter(({ run }) => run.seq >= acknowledged)
-    for (const { run } of packed) run.seq += distance
-    packed.sort((a, b) => a.run.seq - b.run.seq)
-    for (const { slot, run: { first, count, seq } } of packed) this.journal.addRun(slot, first, count, seq)
+    for (const client of this.clients.values()) client.isBehind = client.session !== null
+    for (const client of this.withPacked()) {
+      for (const run of client.packed.filter(({ seq }) => seq >= acknowledged)) {
+        run.seq += distance
+        run.end += distance
+      }
+      this.changed.add(client.id)
+    }
   }
 
-  /**
-   * What a client has not said that it knows is counted by the next owner, by the lengths of the records.
-   * @param {number} start offset
-   * @param {number} end offset
-   * @param {number} blockSize
-   * @returns {boolean} whether such records may be between these offsets
-   */
-  mayAskFor (start, end, blockSize) {
-    const overlaps = (/** @type {Run} */ { seq, count }) =>
-      seq < end && seq + Math.min(count * blockSize, 2 * (MAX_FRAME + blockSize)) > start
-    for (const { runs, packed } of this.clients.values()) if (runs.some(overlaps) || packed.some(overlaps)) return true
-    return false
+  withPacked () {
+    return [...this.clients.values()].filter(({ packed }) => packed.length > 0)
+  }
+
+  /** Whether one has not followed the last compaction. */
+  get hasBehind () {
+    return [...this.clients.values()].some(({ isBehind }) => isBehind)
   }
 
   /**
@@ -173,22 +213,11 @@ class KnownClients {
   }
 
   /** @param {KnownClient} client */
-  drop (client) {
-    if (this.clients.delete(client.id.toString('hex'))) this.journal.forget(client.slot)
+  drop ({ id }) {
+    if (this.clients.delete(id)) this.changed.add(id)
   }
 
-  /** @param {Buffer} id */
-  find (id) {
-    return this.clients.get(id.toString('hex'))
-  }
-
-  /** @param {Buffer} id of this process, which is no client any more */
-  dropOwn (id) {
-    const client = this.find(id)
-    if (client !== undefined) this.drop(client)
-  }
-
-  /** Clients that do not come back must not make the journal grow. */
+  /** Clients that do not come back must not make FILE.meta grow. */
   dropAbsent () {
     const now = this.clock.now()
     const absent = [...this.clients.values()].filter(({ session, packed }) => session === null && packed.length === 0)
@@ -197,11 +226,20 @@ class KnownClients {
       if (i < surplus || now - client.absentSince > FORGET_AFTER) this.drop(client)
     })
   }
+}
 
-  /** The log is about to be closed: what the next owner may have to know stays. */
-  close () {
-    this.dropAbsent()
-  }
+/** @param {Run} run */
+function lastOf ({ first, count }) {
+  return first + count - 1
+}
+
+/**
+ * @param {KnownClient} client
+ * @param {number} [end] offset
+ * @returns {RunLine[]} the runs before it
+ */
+function linesOf ({ runs, packed }, end = Infinity) {
+  return [...runs, ...packed].filter(run => run.end <= end).map(({ first, count, seq, end }) => [first, count, seq, end])
 }
 
 module.exports = { KnownClients, KnownClient }

@@ -3,6 +3,7 @@
 // What a process that shares a log does when it has the lock: listens on the socket,
 // recovers the log as any opening does, and opens it for writing, for itself and for others.
 
+const { promised } = require('../callbacks')
 const errors = require('../errors')
 const { problemOf } = require('../read/get')
 const { openBlocks } = require('../read/open-blocks')
@@ -31,12 +32,14 @@ class Owner {
     this.server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, this.clients, clock)
     /** Set when the log is open. @type {Writer} */
     this.writer = /** @type {any} */ (null)
+    /** The last one that a client has asked for, if it has not failed. @type {{ compacted: Promise<import('../space/types').Compacted>, isRunning: boolean } | null} */
+    this.compaction = null
   }
 
   /** @param {import('./address').Address} address where others find this process, and wait until the log is open */
   async listen (address) {
-    const { file } = this.context
-    this.server.listen(await address.listen(async () => file.status(), socket => this.server.accept(socket)))
+    const { server, context: { file } } = this
+    server.listener = await address.listen(file.status(), socket => server.accept(socket))
   }
 
   /**
@@ -52,7 +55,7 @@ class Owner {
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
     const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
-    await clients.load(found.kept, io.read, blockSize, found.start)
+    clients.load(found.kept)
     const { id, base } = generation
     await settleMap(path, id)
     const { blocks, reader } = before ?? openBlocks(context, blockSize)
@@ -60,35 +63,28 @@ class Owner {
     if (found.start !== blocks.start) blocks.trim(found.start)
     blocks.base = base
     // the file has all that was deleted now
-    blocks.followedPoint = null
+    blocks.follower = null
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
       server.advanced()
       listeners.onadvance(seq)
-    }, clock, { clients: this.forWriter(blockSize), retention: retentionOf(settings, records) })
+    }, clock, { clients: this.forWriter(), retention: retentionOf(settings, records) })
     this.writer = writer
     await this.prepare(writer)
     return { blocks, reader, writer, cut, recovered, id }
   }
 
-  /**
-   * @param {number} blockSize of the log, in bytes
-   * @returns {import('../write/clients').Clients}
-   */
-  forWriter (blockSize) {
+  /** @returns {import('../write/clients').Clients} */
+  forWriter () {
     const { clients, server, context: { settings } } = this
-    const { journal } = clients
     return {
-      flush: () => journal.flush(),
-      voidFrom: (offset) => journal.voidFrom(offset),
-      startMove: (offset, base) => journal.startMove(offset, base),
-      stay: () => journal.endMove(false),
+      flush: () => clients.flush(),
+      rollBack: (acknowledged) => clients.rollBack(acknowledged),
       move: (map, distance) => server.moved(map, distance),
       whenFollowed: () => server.whenFollowed(settings.timeout),
       rewritten: () => server.changed(),
-      mayAskFor: (start, end) => clients.mayAskFor(start, end, blockSize),
-      list: () => journal.snapshot()
+      list: (end) => clients.list(end)
     }
   }
 
@@ -108,24 +104,34 @@ class Owner {
   /**
    * Lets clients in.
    * @param {string} id of the log
+   * @param {(intake: import('./intake').Intake) => void} first has what comes before what they send
    */
-  serve (id) {
+  serve (id, first) {
     const { writer } = this
     const { blocks } = writer
-    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: this.context.listeners.oncompact, id })
+    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: id => this.compact(id), id }, first)
   }
 
-  /** It could not open the log. */
-  async giveUp () {
+  /**
+   * A compaction ends the connections, so the client that has asked for it asks again: then the log has another id.
+   * @param {string} id of the log that is to be compacted
+   * @returns {Promise<import('../space/types').Compacted>} of the compaction in progress, or of the last one if the log was compacted since
+   */
+  compact (id) {
+    const { compaction, server } = this
+    if (compaction !== null && (compaction.isRunning || id !== server.log?.id)) return compaction.compacted
+    const compacted = this.context.listeners.oncompact()
+    const started = { compacted, isRunning: true }
+    this.compaction = started
+    compacted.then(() => { started.isRunning = false }, () => { this.compaction = null })
+    return compacted
+  }
+
+  /** Everything that was appended is stored and durable. */
+  async close () {
     await this.server.close()
-  }
-
-  /** @param {(err: Error | null) => void} cb everything that was appended is stored and durable */
-  close (cb) {
-    this.server.close().then(() => {
-      this.clients.close()
-      this.writer.close((err) => cb(err ?? null))
-    })
+    this.clients.dropAbsent()
+    await promised(cb => this.writer.close(cb))
   }
 }
 

@@ -3,26 +3,28 @@
 // Takes the writer's place in a client: appends, deletions and syncs go to the owner of
 // the log, and their callers are answered when it has answered. Nothing is forgotten
 // until then: what a connection loses is sent again on the next one. No I/O: what is to
-// be sent is handed to a connection.
+// be sent is handed to a channel: a connection, or the writer of this process when that becomes the owner.
 //
 // Where a writer has offsets, there are numbers of records here; see frame-packer.js.
 
 const layout = require('../format/layout')
-const { LAST, PART, headerSize, kindAt } = require('../format/chunk')
 const errors = require('../errors')
+const { sizeOf } = require('../storage/buffers')
 const { Appender } = require('../write/appender')
 const { FramePacker } = require('./frame-packer')
-const { MAX_APPENDS } = require('./frames')
+const { APPEND_SIZE, CONDITION_SIZE, MAX_APPEND, REQUEST_COST } = require('./frames')
 const { Requests } = require('./requests')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {import('./frame-packer').Frame} Frame
  * @typedef {import('./frames').Run} Run
- * @typedef {import('./frames').Welcome} Welcome
+ * @typedef {import('./frames').Conflict} Conflict
+ * @typedef {Pick<import('./frames').Welcome, 'blockSize' | 'checksum' | 'window' | 'isUnknown' | 'runs'>} Greeting
+ * @typedef {{ send: (items: Array<Frame | import('./requests').Request>, answered: number) => void }} Channel
  *
  * @typedef {object} Listeners
- * @property {() => void} onpending something begins to wait for the owner, or nothing does any more
+ * @property {() => void} onsettled callers are answered: `isPending` says whether others wait for the owner
  * @property {(end: number, seq: number) => void} onacknowledged records of this process are acknowledged, the last of which has this seq and ends
  *   at `end`. Their callers are not answered yet
  * @property {(cb: () => void) => void} whenSeen calls back when readers of this process see what the owner has done by now
@@ -54,6 +56,27 @@ class RemoteAppender extends Appender {
     // nothing to send, but to be fsynced
     writer.sync(err => { if (cb !== undefined) err ? cb(err) : cb(null, writer.lastSeq) })
   }
+
+  /**
+   * The owner compares: the call has a frame, and a group, of its own.
+   * @param {number} after
+   * @param {Uint8Array[]} batch
+   * @param {boolean} isForced
+   * @param {boolean} isAtomic
+   * @param {((err: Error | null, result?: any) => void) | undefined} cb
+   */
+  appendAfter (after, batch, isForced, isAtomic, cb) {
+    const { packer, waiters } = this
+    const most = MAX_APPEND - APPEND_SIZE - CONDITION_SIZE
+    const bytes = packer.bytesForAll(batch)
+    if (bytes > most) return this.reject(errors.tooLargeToSend(this.writer.filename, bytes, most), { records: batch.length, bytes: sizeOf(batch) }, cb)
+    packer.startFrame(bytes, after)
+    waiters.endGroup()
+    if (isAtomic) this.appendAtomic(batch, isForced, cb)
+    else this.appendBatch(batch, isForced, cb)
+    packer.closeFrame()
+    waiters.endGroup()
+  }
 }
 
 class RemoteWriter {
@@ -74,49 +97,34 @@ class RemoteWriter {
     this.packer = this.appender.packer
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
-    /** Sends to the owner; null: there is no connection. @type {((buffers: Buffer[]) => void) | null} */
-    this.send = null
-    /** What the owner has said last. @type {Welcome | null} */
-    this.welcome = null
-    this.epoch = 0
+    /** Null: there is no connection. @type {Channel | null} */
+    this.channel = null
+    /** What the owner has said last. @type {Greeting | null} */
+    this.greeting = null
     /** The highest number whose call was answered, in whatever way. */
     this.acknowledged = 0
     /** The highest number that was ever sent. */
     this.sent = 0
     /** Of the last record in the log, as far as this process knows. */
     this.lastSeq = -1
-    /** Where the last record that was acknowledged to this process ends, and what `onacknowledged` was told of it. */
+    /** Up to here readers of this process have to see the log: where the last record that was acknowledged to it ends. What `onacknowledged` was told of it. */
     this.end = this.toldEnd = 0
-    /** Bytes and number of the frames that are sent and not acknowledged. */
-    this.bytesOnTheWay = 0
-    this.framesOnTheWay = 0
-    /** The call whose record is to be acknowledged next: its group, and its index there. */
-    this.nextGroup = 0
-    this.nextCall = 0
-    /** Seqs of atomic batches that are stored, and whose group is not. @type {number[][]} */
-    this.batches = []
-    /** What is stored of the oldest group. */
-    this.partStored = { records: 0, bytes: 0 }
+    /** Of the frames that are not acknowledged, the first are sent. */
+    this.framesInFlight = 0
+    /** Bytes of the window that are in use. */
+    this.inFlight = 0
     this.requests = new Requests()
     /** Requests that the owner has answered, though readers of this process do not see that yet. */
     this.unseen = 0
     /** Of the last compaction: an owner may acknowledge with seqs from before. @type {import('../space/offset-map').OffsetMap | null} */
     this.map = null
     this.isScheduled = false
-    this.isPending = false
     /** Up to this number all is durable, or was refused. */
     this.synced = 0
-    /** Why nothing will be sent any more. @type {Error | null} */
-    this.failure = null
-    /** Called when the log is closed; null: `close` was not called. @type {Done | null} */
+    /** Whether a deletion may not be durable. */
+    this.hasDeleted = false
+    /** Called when nothing is pending: all is durable, and the log is closing. @type {Done | null} */
     this.onclosed = null
-    this.isSyncingToClose = false
-    /** Callers get no answer now: what they append then must come behind what is being handed over. */
-    this.isHolding = false
-    /** Whether it is closed. */
-    this.isOver = false
-    /** Whether this process is the owner: its writer has what waits here, and makes it durable when it is closed. */
-    this.isAdopted = false
   }
 
   // Calls: as those of a Writer
@@ -130,10 +138,6 @@ class RemoteWriter {
   /** @param {((err: Error | null) => void) | undefined} cb */
   sync (cb) {
     const { end } = this.packer
-    if (this.isOver) {
-      if (cb !== undefined) process.nextTick(cb, this.waiters.takeUntold())
-      return
-    }
     this.request(SYNC, (err) => {
       if (err && cb !== undefined) cb(err)
       // the error of an append before it that had no callback goes to this one
@@ -159,7 +163,7 @@ class RemoteWriter {
    * @param {Done} cb
    */
   delete (seq, cb) {
-    this.ask({ op: 'delete', seq }, cb)
+    this.request({ op: 'delete', seq }, cb)
   }
 
   /**
@@ -168,7 +172,7 @@ class RemoteWriter {
    * @param {Done} cb
    */
   deleteRange (first, last, cb) {
-    this.ask({ op: 'deleteRange', first, last }, cb)
+    this.request({ op: 'deleteRange', first, last }, cb)
   }
 
   /**
@@ -176,43 +180,39 @@ class RemoteWriter {
    * @param {import('../write/trimmer').Trimmed} cb
    */
   trim (start, cb) {
-    this.ask({ op: 'trim', offset: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
+    this.request({ op: 'trim', offset: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
   }
 
   /** @param {import('../space/reclaim').ReclaimCallback} cb */
   reclaim (cb) {
-    this.ask({ op: 'reclaim' }, (err, reclaimed) => cb(err ?? null, reclaimed))
+    this.request({ op: 'reclaim' }, (err, reclaimed) => cb(err ?? null, reclaimed))
   }
 
   /**
+   * @param {string} id of the log that is to be compacted
    * @param {(err: Error | null, compacted?: import('../space/types').Compacted) => void} cb
    * @returns {() => void} has nobody wait for it any more; the owner may go on
    */
-  compact (cb) {
+  compact (id, cb) {
     /** @type {import('./requests').Ask} */
-    const ask = { op: 'compact' }
-    this.ask(ask, (err, compacted) => cb(err ?? null, compacted))
+    const ask = { op: 'compact', id }
+    this.request(ask, (err, compacted) => cb(err ?? null, compacted))
     return () => {
-      this.requests.giveUp(ask)
+      this.requests.abandon(ask)
       this.settle()
     }
   }
 
-  /**
-   * @param {import('./requests').Ask} ask
-   * @param {import('./requests').Request['cb']} cb
-   */
-  ask (ask, cb) {
-    const { refusal } = this.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
-    this.request(ask, cb)
-  }
-
-  /** @param {Done} cb */
+  /** @param {Done} cb called with the first error of an append or sync that had no callback */
   close (cb) {
-    this.onclosed = cb
+    const synced = (/** @type {Error | null | undefined} */ err) => {
+      if (err) this.waiters.untold ??= err
+      this.onclosed = cb
+      this.flushSoon()
+    }
+    if (this.synced < this.packer.end || this.hasDeleted) this.request(SYNC, synced)
+    else synced(null)
     this.appender.refusal ??= errors.closed(this.filename)
-    this.flushSoon()
   }
 
   /**
@@ -220,7 +220,9 @@ class RemoteWriter {
    * @param {import('./requests').Request['cb']} cb
    */
   request (ask, cb) {
-    if (this.failure !== null) return process.nextTick(cb, this.failure)
+    const { refusal } = this.appender
+    if (refusal !== null) return process.nextTick(cb, refusal)
+    if (ask.op === 'delete' || ask.op === 'deleteRange') this.hasDeleted = true
     this.requests.add(ask, this.packer.end, cb)
     this.flushSoon()
   }
@@ -234,111 +236,145 @@ class RemoteWriter {
     process.nextTick(this.flush)
   }
 
+  /** Sends what was appended, and answers callers. */
   flush () {
-    const { packer, waiters, appender } = this
     this.isScheduled = false
-    if (this.isAlwaysForced) packer.force(packer.end)
-    else if (appender.forced > this.acknowledged) packer.force(appender.forced)
-    packer.closeFrame()
-    waiters.endGroup()
-    // an empty batch
-    if (this.acknowledged === packer.end) this.acknowledge(packer.end)
-    if (this.send !== null) this.sendAll(this.send)
+    this.send()
     this.settle()
   }
 
-  /** @param {(buffers: Buffer[]) => void} send */
-  sendAll (send) {
-    const frames = this.unsentFrames()
-    const next = this.packer.frames[this.framesOnTheWay]
-    const buffers = frames.concat(this.requests.takeUnsent(next === undefined ? Infinity : next.first))
-    if (buffers.length === 0) return
+  send () {
+    const { packer, appender, channel } = this
+    if (this.isAlwaysForced) packer.force(this.framesInFlight, packer.end)
+    else if (appender.forced > this.acknowledged) packer.force(this.framesInFlight, appender.forced)
+    packer.closeFrame()
+    this.waiters.endGroup()
+    // an empty batch
+    if (this.acknowledged === packer.end) this.acknowledge(packer.end, () => this.lastSeq)
+    const items = channel === null ? [] : this.takeUnsent()
+    if (items.length === 0) return
     this.counts.writes++
-    send(buffers)
+    channel?.send(items, this.acknowledged)
   }
 
-  /** @returns {Buffer[]} the frames that may be sent now */
-  unsentFrames () {
-    const buffers = []
-    const { window } = /** @type {Welcome} */ (this.welcome)
-    const list = this.packer.frames
-    for (let i = this.framesOnTheWay; i < list.length; i++) {
-      const frame = list[i]
-      const isFull = this.framesOnTheWay >= MAX_APPENDS || (this.bytesOnTheWay > 0 && this.bytesOnTheWay + frame.size > window)
-      if (isFull) break
-      frame.isSent = true
-      this.framesOnTheWay++
-      this.bytesOnTheWay += frame.size
-      this.sent = Math.max(this.sent, frame.last)
-      buffers.push(frame.bytes(this.epoch, this.acknowledged))
+  /** @returns {Array<Frame | import('./requests').Request>} what may be sent now, in the order of the calls */
+  takeUnsent () {
+    const { packer: { frames }, requests } = this
+    const { window } = /** @type {Greeting} */ (this.greeting)
+    const items = []
+    for (let count = 0; ;) {
+      const frame = frames[this.framesInFlight]
+      const request = requests.unsent[count]
+      const isRequest = request !== undefined && (frame === undefined || request.end < frame.first)
+      const cost = isRequest ? REQUEST_COST : frame?.cost
+      if (cost === undefined || (this.inFlight > 0 && this.inFlight + cost > window)) {
+        requests.markSent(count)
+        return items
+      }
+      this.inFlight += cost
+      items.push(isRequest ? request : frame)
+      if (isRequest) count++
+      else {
+        this.framesInFlight++
+        this.sent = Math.max(this.sent, frame.last)
+      }
     }
-    return buffers
   }
 
   // Answers of the owner
 
   /**
-   * A connection is there.
-   * @param {Welcome} welcome
-   * @param {(buffers: Buffer[]) => void} send
+   * A connection is there. Callers are answered by `settle`.
+   * @param {Greeting} greeting
+   * @param {Channel} channel
    * @throws flumelog:protocol
    */
-  connected (welcome, send) {
-    this.welcome = welcome
-    if (this.large) this.packer.most = layout.maxRecordSize(welcome.blockSize, welcome.checksum)
-    this.epoch = welcome.epoch
+  connected (greeting, channel) {
+    this.greeting = greeting
+    if (this.large) this.packer.most = layout.maxRecordSize(greeting.blockSize, greeting.checksum)
     // what was given up since HELLO needs no answer
-    for (const run of welcome.runs) if (run.first > this.acknowledged) this.onack(run)
-    const first = this.packer.frames[0]
+    for (const run of greeting.runs) {
+      if (run.first <= this.acknowledged) continue
+      this.refuseBefore(run)
+      this.onack(run)
+    }
     // what the owner has forgotten of this client might be stored, or not
-    const isLost = first !== undefined && (welcome.isUnknown ? first.first <= this.sent : first.last <= welcome.stored)
-    if (isLost) this.giveUp(errors.forgotten(this.filename))
-    this.send = send
-    this.flush()
+    if (greeting.isUnknown && this.sent > this.acknowledged) this.giveUp(errors.forgotten(this.filename))
+    this.channel = channel
+    this.send()
   }
 
-  /** The connection is gone: what was on its way is sent again on the next one. */
+  /** The connection is gone: what was in flight is sent again on the next one. */
   disconnected () {
-    this.send = null
-    const { packer } = this
-    packer.frames = packer.frames.filter(frame => !frame.isGivenUp)
-    for (const frame of packer.frames) frame.isSent = false
-    this.framesOnTheWay = 0
-    this.bytesOnTheWay = 0
+    this.channel = null
+    this.framesInFlight = this.inFlight = 0
     this.requests.forgetSent()
   }
 
   /**
-   * Records are stored. Their callers are answered by `settle`.
+   * The records of a frame are stored. Their callers are answered by `settle`.
    * @param {Run} run
-   * @param {{ blockSize: number, checksum: boolean }} [rules] by which the log is packed; default: those of the owner
    * @throws flumelog:protocol if it acknowledges what was not sent
    */
-  onack ({ first, count, seq }, { blockSize, checksum } = /** @type {Welcome} */ (this.welcome)) {
+  onack (run) {
+    const { blockSize, checksum } = /** @type {Greeting} */ (this.greeting)
     const most = blockSize - layout.paddingSize(checksum)
-    let position = seq % blockSize
-    let base = seq - position
-    for (let number = first; number < first + count; number++) {
-      const frame = this.frameOf(number)
-      const size = layout.readLength(frame.buffer, frame.position) + layout.FRAME_SIZE
+    const frame = this.frameOf(run)
+    const { records, seqs = [] } = frame
+    let position = run.seq % blockSize
+    let base = run.seq - position
+    for (let at = 0, i = 0; i < frame.count; i++) {
+      const size = layout.readLength(records, at) + layout.FRAME_SIZE
       if (position + size > most) {
         base += blockSize
         position = 0
       }
-      const now = this.map === null ? base + position : this.seqNow(base + position)
-      this.resolve(number, now)
-      if (frame.seqs !== null) frame.seqs[frame.acknowledged] = now
-      if (!frame.isGivenUp) this.countStored(frame, size)
-      this.end = now + size
-      this.lastSeq = Math.max(this.lastSeq, now)
+      seqs[i] = this.seqNow(base + position)
+      this.end = seqs[i] + size
       position += size
-      frame.position += size
-      frame.acknowledged++
-      if (frame.acknowledged < frame.count) continue
-      if (frame.seqs !== null) this.batches.push(frame.seqs)
-      this.removeFirst()
+      at += size
     }
-    this.acknowledge(first + count - 1)
+    const before = this.lastSeq
+    this.shiftFrame()
+    this.lastSeq = Math.max(before, seqs[frame.count - 1])
+    // a call without records, in front of all others, ends with the record before
+    this.acknowledge(frame.last, (number) => seqs[number - frame.first] ?? before)
+  }
+
+  /**
+   * The records of a frame are not stored, because of its condition. Its caller is answered by `settle`.
+   * @param {Conflict} conflict
+   * @throws flumelog:protocol if it refuses what was not sent, or has no condition
+   */
+  onconflict ({ first, count, seq, end }) {
+    const frame = this.frameOf({ first, count, seq })
+    if (frame.after === null) throw errors.protocol(`record ${first} was refused because of its condition, but has none`)
+    const last = this.seqNow(seq)
+    // calls without records, in front of it
+    this.acknowledge(first - 1, () => this.lastSeq)
+    this.shiftFrame()
+    this.lastSeq = Math.max(this.lastSeq, last)
+    // readers of this process see the record because of which it was refused
+    this.end = Math.max(this.end, end)
+    this.appender.countFailed([this.waiters.refuseOldest(errors.conflict(frame.after, last))])
+    this.acknowledge(frame.last, () => this.lastSeq)
+  }
+
+  /**
+   * Frames are decided in order, so of those before one that is stored, what is not stored was refused; the answer was lost with a connection.
+   * @param {Run} run that is stored
+   */
+  refuseBefore ({ first, seq }) {
+    const { frames } = this.packer
+    while (frames.length > 0 && frames[0].first < first && frames[0].after !== null) this.onconflict({ first: frames[0].first, count: frames[0].count, seq, end: this.end })
+  }
+
+  /** The oldest frame is decided. */
+  shiftFrame () {
+    const frame = /** @type {Frame} */ (this.packer.frames.shift())
+    if (this.framesInFlight === 0) return
+    this.framesInFlight--
+    this.inFlight -= frame.cost
   }
 
   /**
@@ -348,142 +384,74 @@ class RemoteWriter {
    */
   moved (map, lastSeq) {
     this.map = map
+    this.packer.move(map)
     this.lastSeq = lastSeq
     this.end = this.toldEnd = 0
     this.requests.move(map)
-    // those that are stored, and not told yet, because others of their groups are not
-    const { waiters: { groups }, nextGroup, nextCall, batches } = this
-    const known = groups.slice(0, nextGroup + 1).map(({ seqs, count }, i) => ({ seqs, count: i < nextGroup ? count : nextCall }))
-    for (const seqs of batches) known.push({ seqs, count: seqs.length })
-    for (const { seqs, count } of known) for (let i = 0; i < count; i++) seqs[i] = this.seqNow(seqs[i])
   }
 
   /**
-   * @param {number} seq that may be from before the last compaction
+   * @param {number} seq that may be from before the last compaction; -1: of no record
    * @returns {number} the same since, unless the record is gone
    */
   seqNow (seq) {
-    const map = /** @type {import('../space/offset-map').OffsetMap} */ (this.map)
-    return seq >= map.base || map.fd === -1 ? seq : map.at(seq) ?? seq
+    const { map } = this
+    return map === null || seq === -1 || seq >= map.base || map.fd === -1 ? seq : map.at(seq) ?? seq
   }
 
   /**
-   * @param {Frame} frame
-   * @param {number} size of its next record, with the lengths
+   * @param {Run} run
+   * @returns {Frame} the oldest one, of which it tells
    */
-  countStored ({ buffer, position }, size) {
-    const { partStored } = this
-    const start = position + layout.LENGTH_SIZE
-    const end = position + size - layout.LENGTH_SIZE
-    const kind = this.large ? kindAt(buffer, start, end) : 0
-    // a large record counts once, with its own bytes
-    if (kind !== PART) partStored.records++
-    partStored.bytes += end - start - (kind === PART || kind === LAST ? headerSize(kind) : 0)
+  frameOf ({ first, count }) {
+    const [frame] = this.packer.frames
+    if (frame === undefined || frame === this.packer.filling || frame.last > this.sent) throw errors.protocol(`record ${first} was acknowledged, but none is in flight`)
+    if (frame.first === first && frame.count === count) return frame
+    throw errors.protocol(`${count} records from number ${first} on were acknowledged, but ${frame.count} from ${frame.first} on are the next`)
   }
 
   /**
-   * @param {number} number
-   * @returns {Frame} the oldest one, in which it is the next record
+   * @param {number} number up to this one all are stored
+   * @param {(number: number) => number} seqOf where a record is, as the caller is told
    */
-  frameOf (number) {
-    const frame = this.packer.frames[0]
-    const expected = frame === undefined || frame === this.packer.filling ? 0 : frame.first + frame.acknowledged
-    if (expected === number) return frame
-    throw errors.protocol(`record ${number} was acknowledged, but ${expected === 0 ? 'none is in flight' : `${expected} is the next`}`)
-  }
-
-  removeFirst () {
-    const frame = /** @type {Frame} */ (this.packer.frames.shift())
-    if (!frame.isSent) return
-    this.framesOnTheWay--
-    this.bytesOnTheWay -= frame.size
-  }
-
-  /**
-   * The calls that end with a record, and the empty batches behind it, get its seq.
-   * @param {number} number of the record
-   * @param {number} seq
-   */
-  resolve (number, seq) {
-    const { groups } = this.waiters
-    for (; this.nextGroup < groups.length; this.nextGroup++, this.nextCall = 0) {
-      const { seqs, count } = groups[this.nextGroup]
-      // calls from here on still have numbers
-      while (this.nextCall < count && seqs[this.nextCall] <= number) seqs[this.nextCall++] = seq
-      if (this.nextCall < count) return
-    }
-  }
-
-  /** @param {number} number up to this one all are stored */
-  acknowledge (number) {
+  acknowledge (number, seqOf) {
     const { waiters, appender } = this
-    this.resolve(number, this.lastSeq)
-    this.acknowledged = Math.max(this.acknowledged, number)
-    appender.lastSeq = this.acknowledged
+    this.acknowledged = appender.lastSeq = number
     const stored = waiters.acknowledge(number)
+    for (const { seqs, count } of stored) for (let i = 0; i < count; i++) seqs[i] = seqOf(seqs[i])
     appender.countAcknowledged(stored)
-    this.nextGroup -= stored.length
-    if (stored.length > 0) this.batches = []
-    for (const { records, bytes } of stored) {
-      this.partStored.records -= records
-      this.partStored.bytes -= bytes
-    }
   }
 
   /**
-   * Appends have failed, and with them all that were made since.
-   * @param {number} epoch
+   * All appends that are not acknowledged have failed. What is appended from now on has higher numbers.
    * @param {Error} error
    */
-  onnack (epoch, error) {
-    this.epoch = epoch
-    this.framesOnTheWay = 0
-    this.bytesOnTheWay = 0
-    this.rollBack(error)
-    this.packer.rollBack()
+  onnack (error) {
+    const { waiters, appender, packer } = this
+    appender.countFailed(waiters.rollBack(this.acknowledged, error))
+    appender.forced = -1
+    packer.rollBack()
+    this.framesInFlight = 0
+    // nothing of this has to be made durable
+    if (this.synced === this.acknowledged) this.synced = packer.end
+    this.acknowledged = appender.lastSeq = packer.end
   }
 
   /**
-   * The outcome of everything that waits is unknown. What was sent may still be acknowledged, and is not sent again.
+   * The outcome of everything that waits is unknown. The connection has to end: what was sent on it may still be stored, but not when another
+   * one is there. Callers are answered by `settle`.
    * @param {Error} error
    */
   giveUp (error) {
-    const { packer } = this
-    this.rollBack(error)
-    const sent = packer.frames.filter(frame => frame.isSent)
-    packer.rollBack()
-    packer.frames = sent
-    for (const frame of sent) frame.isGivenUp = true
-    const requests = this.requests.takeAll()
-    for (const { cb } of requests) this.waiters.ready.push({ answer: () => cb(error) })
-    // an owner that is silent syncs nothing
-    if (this.onclosed !== null && !this.isSyncingToClose) {
-      this.isSyncingToClose = true
-      this.waiters.ready.push({ answer: () => this.closed(error) })
-    }
-    this.settle()
+    this.onnack(error)
+    for (const { cb } of this.requests.takeAll()) this.waiters.ready.push({ answer: () => cb(error) })
   }
 
   /** @param {Error} failure */
   fail (failure) {
-    this.failure = this.appender.refusal = failure
+    this.appender.refusal = failure
     this.giveUp(failure)
-  }
-
-  /** @param {Error} error */
-  rollBack (error) {
-    const { waiters, appender, packer, partStored } = this
-    // an owner may have died when it had stored a part of a frame: the calls of that part have not failed
-    if (partStored.records > 0) appender.countAcknowledged([waiters.acknowledgePart(this.nextCall, partStored.records, partStored.bytes)])
-    this.partStored = { records: 0, bytes: 0 }
-    appender.countFailed(waiters.rollBack(this.acknowledged, error))
-    appender.forced = -1
-    this.nextGroup = 0
-    this.nextCall = 0
-    this.batches = []
-    // nothing of this has to be made durable
-    if (this.synced === this.acknowledged) this.synced = packer.end
-    this.acknowledged = appender.lastSeq = packer.end
+    this.settle()
   }
 
   /**
@@ -493,9 +461,12 @@ class RemoteWriter {
    */
   onreply (id, error, result) {
     const request = this.requests.take(id)
-    // given up
+    this.inFlight -= REQUEST_COST
     if (request === undefined) return
-    if (request.ask.op === 'sync' && error === null) this.onsynced(request.end)
+    if (request.ask.op === 'sync' && error === null) {
+      this.synced = Math.max(this.synced, request.end)
+      if (this.synced === this.acknowledged) this.counts.synced = { ...this.counts.written }
+    }
     this.unseen++
     this.listeners.whenSeen(() => {
       this.unseen--
@@ -504,54 +475,24 @@ class RemoteWriter {
     })
   }
 
-  /** @param {number} end the number of the last record that is durable for certain */
-  onsynced (end) {
-    this.synced = Math.max(this.synced, end)
-    if (this.synced === this.acknowledged) this.counts.synced = { ...this.counts.written }
-  }
-
   // Answers to callers
-
-  /** What the owner has said is dealt with: answers callers, then sends what they and others have appended. */
-  inputDone () {
-    this.settle()
-    this.flush()
-  }
 
   /** Answers everybody whose answer has come. */
   settle () {
     const { waiters, appender, acknowledged, end } = this
     if (end !== this.toldEnd) this.listeners.onacknowledged(this.toldEnd = end, this.lastSeq)
     waiters.settle({ acknowledged, synced: acknowledged, inFlight: appender.ownBytes })
-    if (this.isHolding) return
     waiters.answer()
-    this.considerClosing()
-    this.updatePending()
+    this.listeners.onsettled()
+    const { onclosed } = this
+    if (onclosed === null || this.isPending) return
+    this.onclosed = null
+    onclosed(waiters.takeUntold())
   }
 
   /** Whether something waits for the owner. */
-  get waits () {
+  get isPending () {
     return this.packer.end > this.acknowledged || this.requests.size > 0 || this.unseen > 0
-  }
-
-  updatePending () {
-    if (this.waits === this.isPending) return
-    this.isPending = this.waits
-    this.listeners.onpending()
-  }
-
-  considerClosing () {
-    if (this.onclosed === null || this.waits || this.isSyncingToClose) return
-    this.isSyncingToClose = true
-    if (this.synced >= this.acknowledged || this.isAdopted) return this.closed(null)
-    this.request(SYNC, (err) => this.closed(err ?? null))
-  }
-
-  /** @param {Error | null} err */
-  closed (err) {
-    const onclosed = /** @type {Done} */ (this.onclosed)
-    this.isOver = true
-    onclosed(err ?? this.waiters.takeUntold())
   }
 }
 

@@ -1,8 +1,7 @@
 'use strict'
 
-// What a client has asked of the owner besides appends, and the owner has not answered. Pure.
+// What a client has asked of the owner besides appends, and the owner has not answered. Pure, but for `execute`, which is for the owner.
 
-const frames = require('./frames')
 const { callBack } = require('../callbacks')
 const { startReclaim } = require('../space/reclaim')
 
@@ -10,16 +9,17 @@ const { startReclaim } = require('../space/reclaim')
  * @typedef {{ op: 'delete', seq: number }} DeleteAsk a record
  * @typedef {{ op: 'deleteRange', first: number, last: number }} DeleteRangeAsk the records that start at these offsets or between them
  * @typedef {{ op: 'trim', offset: number }} TrimAsk blocks before this offset
- * @typedef {{ op: 'sync' | 'reclaim' | 'compact' }} PlainAsk
- * @typedef {DeleteAsk | DeleteRangeAsk | TrimAsk | PlainAsk} Ask
+ * @typedef {{ op: 'compact', id: string }} CompactAsk the log that has this id
+ * @typedef {{ op: 'sync' | 'reclaim' }} PlainAsk
+ * @typedef {DeleteAsk | DeleteRangeAsk | TrimAsk | CompactAsk | PlainAsk} Ask
  * @typedef {import('../space/types').Compacted} Compacted
  * @typedef {import('../space/reclaim').Reclaimed | Compacted | number} Result what was freed, what has become of the log, or where it starts
- * @typedef {() => Promise<Compacted>} Compact
+ * @typedef {(id: string) => Promise<Compacted>} Compact
  *
  * @typedef {object} Request
+ * @property {number} id
  * @property {Ask} ask
  * @property {number} end the number of the last record that was appended before
- * @property {boolean} isSent
  * @property {(err?: Error | null, result?: any) => void} cb given a `Result`, if there is one
  */
 
@@ -38,7 +38,7 @@ function execute (writer, ask, cb, compact) {
     case 'deleteRange': return deleteRange(writer, ask, cb)
     case 'trim': return writer.trim(ask.offset, cb)
     case 'reclaim': return startReclaim(writer, writer.file.filename, {}, cb)
-    case 'compact': return callBack(compact(), /** @type {any} */ (cb))
+    case 'compact': return callBack(compact(ask.id), /** @type {any} */ (cb))
   }
 }
 
@@ -79,16 +79,16 @@ function movedAsk (ask, map) {
 
 class Requests {
   constructor () {
-    /** By id, in the order of the calls. @type {Map<number, Request>} */
-    this.requests = new Map()
+    /** In the order of the calls. @type {Request[]} */
+    this.unsent = []
+    /** By id, in that order. @type {Map<number, Request>} */
+    this.sent = new Map()
     this.lastId = 0
-    this.unsent = 0
-    /** Those that were given up on this connection: the owner may still be busy with them. */
-    this.givenUp = 0
   }
 
+  /** How many callers wait. */
   get size () {
-    return this.requests.size
+    return this.unsent.length + this.sent.size
   }
 
   /**
@@ -97,70 +97,47 @@ class Requests {
    * @param {Request['cb']} cb
    */
   add (ask, end, cb) {
-    this.requests.set(++this.lastId, { ask, end, isSent: false, cb })
-    this.unsent++
+    this.unsent.push({ id: ++this.lastId, ask, end, cb })
   }
 
-  /**
-   * @param {number} firstUnsent number of the first record that is not sent: a sync is for everything that was appended before it
-   * @returns {Buffer[]} what may be sent now
-   */
-  takeUnsent (firstUnsent) {
-    /** @type {Buffer[]} */
-    const buffers = []
-    if (this.unsent === 0) return buffers
-    let underWay = this.requests.size - this.unsent + this.givenUp
-    for (const [id, request] of this.requests) {
-      if (request.isSent) continue
-      if (underWay++ >= frames.MAX_REQUESTS || firstUnsent <= request.end) break
-      request.isSent = true
-      this.unsent--
-      buffers.push(frames.encode(frames.REQUEST, { request: id, ask: request.ask }))
-    }
-    return buffers
+  /** @param {number} count how many of those that are not sent are being sent now */
+  markSent (count) {
+    for (const request of this.unsent.splice(0, count)) this.sent.set(request.id, request)
   }
 
   /** @param {import('../space/offset-map').OffsetMap} map to the file where the log is now */
   move (map) {
     // those that are sent may be sent again
-    for (const request of this.requests.values()) request.ask = movedAsk(request.ask, map)
+    for (const request of [...this.sent.values(), ...this.unsent]) request.ask = movedAsk(request.ask, map)
   }
 
-  /** @param {Ask} ask which is not waited for any more */
-  giveUp (ask) {
-    const [id, request] = [...this.requests].find(([, request]) => request.ask === ask) ?? []
-    if (id === undefined || request === undefined) return
-    this.requests.delete(id)
-    if (request.isSent) this.givenUp++
-    else this.unsent--
+  /** @param {Ask} ask for which nobody waits any more; the owner may do it nevertheless */
+  abandon (ask) {
+    this.unsent = this.unsent.filter(request => request.ask !== ask)
+    for (const request of this.sent.values()) if (request.ask === ask) this.sent.delete(request.id)
   }
 
-  /** All are to be sent again. */
+  /** The connection is lost: those that were sent on it are to be sent again. */
   forgetSent () {
-    for (const request of this.requests.values()) request.isSent = false
-    this.unsent = this.requests.size
-    this.givenUp = 0
+    this.unsent = [...this.sent.values(), ...this.unsent]
+    this.sent.clear()
   }
 
   /**
    * @param {number} id
-   * @returns {Request | undefined} which is not waited for any more; undefined: it was not
+   * @returns {Request | undefined} which is answered; undefined: nobody waits for it
    */
   take (id) {
-    const request = this.requests.get(id)
-    if (request === undefined) this.givenUp--
-    this.requests.delete(id)
+    const request = this.sent.get(id)
+    this.sent.delete(id)
     return request
   }
 
-  /** @returns {Request[]} none of which is waited for any more */
+  /** @returns {Request[]} all, none of which is waited for any more */
   takeAll () {
-    const all = [...this.requests.values()]
-    this.givenUp += this.requests.size - this.unsent
-    this.requests.clear()
-    this.unsent = 0
-    return all
+    this.forgetSent()
+    return this.unsent.splice(0)
   }
 }
 
-module.exports = { Requests, execute, movedAsk }
+module.exports = { Requests, execute }

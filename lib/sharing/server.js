@@ -5,13 +5,13 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
+const { SingleTimer } = require('../clock')
+const { WINDOW } = require('./frames')
 const { Intake } = require('./intake')
-const { Session, WINDOW } = require('./session')
+const { Session } = require('./session')
 
 /** Milliseconds between two LOOKs for what was appended. */
 const LOOK_INTERVAL = 2
-/** Milliseconds between two looks at the socket's name. */
-const CHECK_INTERVAL = 1000
 /** Connections at a time. */
 const MAX_SESSIONS = 1024
 /** With those that were refused and are not closed yet: each takes a file descriptor. */
@@ -20,7 +20,7 @@ const MAX_CONNECTIONS = 2 * MAX_SESSIONS
 const CLOSE_TIMEOUT = 1000
 
 /**
- * @typedef {import('./frames').Hello} Hello
+ * @typedef {{ hold: (isHeld: boolean) => void, close: () => Promise<void> }} Listener of an Address
  *
  * @typedef {object} OpenLog what the server needs of a log that is open for writing
  * @property {import('../write/writer').Writer} writer
@@ -44,35 +44,23 @@ class Server {
     /** @type {Set<Session>} */
     this.sessions = new Set()
     this.connections = 0
-    /** Those that have said HELLO before the log was open, in that order. @type {Map<Session, Hello>} */
-    this.early = new Map()
     /** @type {OpenLog | null} */
     this.log = null
     /** Set when the log is open. @type {Intake} */
     this.intake = /** @type {any} */ (null)
     /** Connections that were ended because of what they had sent. */
     this.refusals = 0
-    /** Called when no session is behind a compaction. @type {(() => void) | null} */
+    /** Called when no client is behind a compaction. @type {(() => void) | null} */
     this.onfollowed = null
     /** Those with something to send. @type {Set<Session>} */
     this.due = new Set()
     this.isFlushing = false
     this.lastLook = -Infinity
-    /** @type {import('../clock').Timer | null} */
-    this.lookTimer = null
-    /** @type {import('../clock').Timer | null} */
-    this.checkTimer = null
-    /** @type {import('./address').AnyListener | null} */
+    this.lookTimer = new SingleTimer(clock, () => this.look())
+    /** @type {Listener | null} */
     this.listener = null
     this.isClosing = false
     this.flush = this.flush.bind(this)
-    this.look = this.look.bind(this)
-  }
-
-  /** @param {import('./address').AnyListener} listener */
-  listen (listener) {
-    this.listener = listener
-    this.scheduleCheck()
   }
 
   /** @param {import('net').Socket} socket */
@@ -89,24 +77,23 @@ class Server {
     if (this.sessions.size > MAX_SESSIONS) session.refuse(errors.tooManyClients(this.filename, MAX_SESSIONS))
   }
 
-  /** @param {OpenLog} log is open: clients are let in */
-  open (log) {
+  /**
+   * @param {OpenLog} log is open: clients are let in
+   * @param {(intake: Intake) => void} first has what comes before what they send
+   */
+  open (log, first) {
     this.log = log
     this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf, log.compact)
-    for (const [session, hello] of this.early) this.greet(session, hello)
-    this.early.clear()
+    first(this.intake)
+    for (const session of this.sessions) if (session.hello !== null) this.greet(session)
   }
 
-  /**
-   * @param {Session} session
-   * @param {Hello} hello
-   */
-  greet (session, hello) {
-    if (session.isOver) return
-    if (this.log === null) {
-      this.early.set(session, hello)
-      return
-    }
+  /** @param {Session} session that has said HELLO; if the log is not open, it has to wait */
+  greet (session) {
+    const hello = /** @type {import('./frames').Hello} */ (session.hello)
+    if (this.log === null) return
+    // it has to follow a compaction first
+    if (hello.log !== null && hello.log !== this.log.id) return session.end()
     let known
     try {
       known = this.clients.welcome(hello)
@@ -118,9 +105,9 @@ class Server {
     const before = client.session
     before?.over()
     before?.socket.destroy()
-    client.isLeaving = false
     client.session = session
     session.client = client
+    this.followed()
     // what it has sent before is stored first, or not: then it can be told which
     if (client.packed.length > 0) this.log.writer.wait(false, () => this.welcome(session, isUnknown), false)
     else this.welcome(session, isUnknown)
@@ -140,8 +127,6 @@ class Server {
       isUnknown,
       blockSize: blocks.blockSize,
       window: WINDOW,
-      epoch: session.epoch,
-      stored: client.stored,
       runs: client.runs,
       id
     })
@@ -199,48 +184,40 @@ class Server {
 
   /** More is in the log. */
   advanced () {
-    if (this.isClosing || this.lookTimer !== null || this.sessions.size === 0) return
+    if (this.isClosing || this.lookTimer.isRunning || this.sessions.size === 0) return
     const wait = this.lastLook + LOOK_INTERVAL - this.clock.now()
-    this.lookTimer = this.clock.setTimeout(this.look, Math.max(0, Math.ceil(wait)))
-    this.lookTimer.unref()
+    this.lookTimer.start(Math.max(0, Math.ceil(wait)))
   }
 
   look () {
-    this.lookTimer = null
     this.lastLook = this.clock.now()
     for (const session of this.sessions) session.look(false)
   }
 
   /**
-   * The log is another file from now on; the writer is about to move there.
+   * The log is another file from now on; the writer is about to move there. Clients connect again when they have followed.
    * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} distance by which what is not acknowledged has moved
    */
   moved (map, distance) {
     const log = /** @type {OpenLog} */ (this.log)
     log.id = map.id
-    for (const session of this.sessions) session.moved(map)
     this.clients.moved(log.writer.acknowledged, distance)
+    for (const session of [...this.sessions]) if (session.hello !== null) session.end()
   }
 
-  /** Whether a client has not moved to the file where the log is now. */
-  get hasBehind () {
-    for (const { behind } of this.sessions) if (behind !== null) return true
-    return false
-  }
-
-  /** A session has said that it is not behind any more, or has ended. */
+  /** A client has followed, or does not come back. */
   followed () {
-    if (!this.hasBehind) this.onfollowed?.()
+    if (!this.clients.hasBehind) this.onfollowed?.()
   }
 
   /**
    * Only the map from before the last compaction is kept, so clients have to follow one before the next.
-   * @param {number} timeout milliseconds after which those that do not are cut off: they do not answer
+   * @param {number} timeout milliseconds after which those that do not are left behind
    * @returns {Promise<void>}
    */
   async whenFollowed (timeout) {
-    if (!this.hasBehind) return
+    if (!this.clients.hasBehind) return
     /** @type {import('../clock').Timer | null} */
     let timer = null
     await new Promise(resolve => {
@@ -249,20 +226,6 @@ class Server {
     })
     this.onfollowed = null
     this.clock.clearTimeout(timer)
-    for (const session of [...this.sessions]) if (session.behind !== null) session.socket.destroy()
-  }
-
-  // Time
-
-  scheduleCheck () {
-    this.checkTimer = this.clock.setTimeout(() => this.check(), CHECK_INTERVAL)
-    this.checkTimer.unref()
-  }
-
-  check () {
-    const listener = /** @type {import('./address').AnyListener} */ (this.listener)
-    // until it succeeds, those that are connected go on, and others wait
-    listener.check().catch(() => {}).then(() => { if (!this.isClosing) this.scheduleCheck() })
   }
 
   /** @param {boolean} isHeld whether the listener keeps the process alive */
@@ -276,25 +239,21 @@ class Server {
   leave (session) {
     this.sessions.delete(session)
     this.due.delete(session)
-    this.early.delete(session)
     if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
-    this.followed()
   }
 
   /** Clients are sent away: they go on with the next owner. Resolves when they have been told all that was stored. */
   async close () {
     this.isClosing = true
-    if (this.checkTimer !== null) this.clock.clearTimeout(this.checkTimer)
-    if (this.lookTimer !== null) this.clock.clearTimeout(this.lookTimer)
+    this.lookTimer.stop()
     // a socket that cannot be removed is replaced by the next owner
     await this.listener?.close().catch(() => {})
     this.intake?.stop()
-    for (const session of this.sessions) session.stop()
     const { log } = this
     // without the errors of appends that had no callback: they are for callers of this process
     if (log !== null) await new Promise(resolve => log.writer.wait(false, resolve, false))
     this.flush()
-    const ended = [...this.sessions].map(session => session.end())
+    const ended = [...this.sessions].map(session => session.closed())
     /** @type {import('../clock').Timer | null} */
     let timer = null
     const late = new Promise(resolve => { timer = this.clock.setTimeout(() => resolve(null), CLOSE_TIMEOUT) })
@@ -305,9 +264,9 @@ class Server {
 
   /** @returns {import('../types').ClientStats[]} */
   stats () {
-    return [...this.sessions].filter(({ isWelcome }) => isWelcome).map(({ client, pid, inFlight, appended }) => ({
-      id: /** @type {import('./known-clients').KnownClient} */ (client).id.toString('hex'),
-      pid,
+    return [...this.sessions].filter(({ isWelcome }) => isWelcome).map(({ client, hello, inFlight, appended }) => ({
+      id: /** @type {import('./known-clients').KnownClient} */ (client).id,
+      pid: Number(hello?.pid),
       appended: { ...appended },
       inFlight: { records: inFlight.records, bytes: inFlight.bytes }
     }))

@@ -8,31 +8,18 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { rethrowLater } = require('../callbacks')
 const frames = require('./frames')
-const { movedAsk } = require('./requests')
 const { FrameReader } = require('./frame-reader')
 
-/** Bytes of APPENDs that a client may have on their way. */
-const WINDOW = 1024 * 1024
-/** Frames that are acknowledged, and for which the client has not said yet that it knows; it has as many on their way. */
-const MAX_RUNS = 2 * frames.MAX_APPENDS
+/** Runs that are stored, and for which the client has not said yet that it knows: twice as many as it can have in flight. */
+const MAX_RUNS = 2 * frames.WINDOW / frames.MIN_APPEND_COST
 /** Bytes of answers that the client has not taken, beyond which nothing more is read from it. */
 const MAX_UNSENT = 256 * 1024
 /** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
 const REFUSAL_TIMEOUT = 1000
 
 /**
- * @typedef {import('./frames').Run} Run
- *
- * @typedef {object} Batch records of one frame: all of them are stored, in a row, or none
- * @property {Buffer} records with their lengths
- * @property {number} first number of the first one
- * @property {number} count
- * @property {number} bytes of data
- * @property {boolean} isForced
- * @property {boolean} isAtomic
- * @property {number} size bytes of the frame
- *
- * @typedef {{ batch: Batch } | { request: number, ask: import('./requests').Ask }} Item
+ * @typedef {import('./intake').Batch} Batch
+ * @typedef {import('./intake').Asked} Asked
  */
 
 class Session {
@@ -44,35 +31,20 @@ class Session {
     this.server = server
     this.socket = socket
     this.reader = new FrameReader((type, body) => this.onframe(type, body))
-    /** Who it is; null: HELLO has not come. @type {import('./known-clients').KnownClient | null} */
+    /** Null: it has not come. @type {import('./frames').Hello | null} */
+    this.hello = null
+    /** Who it is; null: the log is not open yet. @type {import('./known-clients').KnownClient | null} */
     this.client = null
-    this.pid = 0
     /** Whether WELCOME was sent. */
     this.isWelcome = false
-    /** Whether HELLO has come. */
-    this.isGreeted = false
     this.isOver = false
-    this.epoch = 1
-    /** Waits for the intake. @type {Item[]} */
+    /** Waits for the intake. @type {Array<Batch | Asked>} */
     this.queue = []
-    /** APPENDs that were received and not answered. */
-    this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
-    this.requestsInFlight = 0
+    /** What was received and not answered: records and bytes of data in APPENDs, and bytes of the window. */
+    this.inFlight = { records: 0, bytes: 0, cost: 0 }
     this.appended = { records: 0, bytes: 0 }
-    /** Set until the client says that it has moved to the file where the log is now: what it asks for has offsets from before. @type {import('../space/offset-map').OffsetMap | null} */
-    this.behind = null
-
-    // What is to be sent
-    /** @type {Buffer | null} */
-    this.greeting = null
-    /** @type {Run[]} */
-    this.acks = []
-    /** @type {Buffer[]} */
+    /** What is to be sent. @type {Buffer[]} */
     this.answers = []
-    /** @type {Error | null} */
-    this.failure = null
-    /** Whether the log has changed since the client was last told. */
-    this.mustLook = false
 
     socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
     socket.on('drain', () => this.resume())
@@ -104,83 +76,47 @@ class Session {
     // when the log is closing, clients may leave, and do nothing else
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
     if (type === frames.PING) return this.onping()
-    if (!this.isGreeted) {
+    if (this.hello === null) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
-      return this.onhello(frames.decode(type, body))
+      this.hello = frames.decode(type, body)
+      return this.server.greet(this)
     }
     if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (type === frames.BYE) return this.onbye()
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
-    switch (type) {
-      case frames.APPEND: return this.onappend(frames.decodeAppend(body), body.length + frames.HEADER_SIZE)
-      case frames.REQUEST: return this.onrequest(frames.decode(type, body))
-      case frames.FOLLOWED: return this.onfollowed()
-    }
-  }
-
-  /** @param {import('./frames').Hello} hello */
-  onhello (hello) {
-    this.pid = hello.pid
-    this.isGreeted = true
-    this.server.greet(this, hello)
+    if (type === frames.APPEND) this.onappend(frames.decodeAppend(body), body.length + frames.HEADER_SIZE)
+    else if (type === frames.REQUEST) this.enqueue({ ...frames.decode(type, body), cost: frames.REQUEST_COST })
   }
 
   /**
    * @param {import('./frames').AppendHeader & { records: Buffer }} append
    * @param {number} size of the frame
    */
-  onappend ({ epoch, first, count, answered, flags, records }, size) {
+  onappend ({ first, count, answered, flags, after, records }, size) {
     const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
-    // it has not heard yet that appends have failed, and so will these
-    if (epoch !== this.epoch) return
-    // not `last` compared with the maximum: sums above it are rounded
+    // not the last one compared with the maximum: sums above it are rounded
     if (count === 0 || first === 0 || count - 1 > Number.MAX_SAFE_INTEGER - first) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
-    const last = first + count - 1
-    if (last <= client.highest) throw errors.protocol(`record ${last} came after record ${client.highest}`)
+    if (first <= client.highest) throw errors.protocol(`record ${first} came after record ${client.highest}`)
     client.forget(answered)
-    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} acknowledged frames have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
-    const { inFlight } = this
-    if ((inFlight.size > 0 && inFlight.size + size > WINDOW) || inFlight.frames === frames.MAX_APPENDS) {
-      throw errors.protocol(`${inFlight.size + size} bytes in ${inFlight.frames + 1} frames are in flight; the maximum is ${WINDOW} in ${frames.MAX_APPENDS}`)
-    }
+    if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} runs have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
     const isAtomic = (flags & frames.ATOMIC) !== 0
     this.server.checkRecords(records, count, isAtomic)
-    // records that an earlier owner has stored, or this one over an earlier connection
-    const known = Math.max(0, client.highest - first + 1)
-    const start = skip(records, known)
-    client.highest = last
-    const batch = {
-      records: records.subarray(start),
-      first: first + known,
-      count: count - known,
-      bytes: records.length - start - (count - known) * layout.FRAME_SIZE,
-      isForced: (flags & frames.FORCED) !== 0,
-      isAtomic,
-      size
-    }
-    inFlight.frames++
-    inFlight.records += batch.count
-    inFlight.bytes += batch.bytes
-    inFlight.size += batch.size
-    this.enqueue({ batch })
+    client.highest = first + count - 1
+    const bytes = records.length - count * layout.FRAME_SIZE
+    const cost = Math.max(size, frames.MIN_APPEND_COST)
+    this.enqueue({ records, first, count, bytes, isForced: (flags & frames.FORCED) !== 0, isAtomic, after, cost })
+    this.inFlight.records += count
+    this.inFlight.bytes += bytes
   }
 
-  /** @param {{ request: number, ask: import('./requests').Ask }} asked */
-  onrequest ({ request, ask }) {
-    if (this.requestsInFlight === frames.MAX_REQUESTS) throw errors.protocol(`more than ${frames.MAX_REQUESTS} requests are pending`)
-    this.requestsInFlight++
-    this.enqueue({ request, ask: this.behind === null ? ask : movedAsk(ask, this.behind) })
-  }
-
-  onfollowed () {
-    this.behind = null
-    this.server.followed()
-  }
-
-  /** @param {Item} item */
+  /** @param {Batch | Asked} item */
   enqueue (item) {
-    this.queue.push(item)
-    if (this.queue.length === 1) this.server.intake.add(this)
+    const { inFlight, queue } = this
+    // one that is larger may be alone
+    if (inFlight.cost > 0 && inFlight.cost + item.cost > frames.WINDOW) throw errors.protocol(`${inFlight.cost + item.cost} bytes are in flight; the maximum is ${frames.WINDOW}`)
+    inFlight.cost += item.cost
+    queue.push(item)
+    if (queue.length === 1) this.server.intake.add(this)
   }
 
   /** At once, whatever is held back: the client asks whether anybody is there. */
@@ -201,90 +137,72 @@ class Session {
   /** @param {import('./frames').Welcome} welcome */
   welcome (welcome) {
     this.isWelcome = true
-    this.greeting = frames.welcome(welcome)
-    process.nextTick(() => this.server.flushNow(this))
+    // without the timer of other answers
+    this.answers.push(frames.welcome(welcome))
+    this.server.flushNow(this)
   }
 
   /**
    * A batch is stored.
    * @param {Batch} batch
-   * @param {Run} run
+   * @param {import('./frames').Run} run
    */
-  stored ({ count, bytes, size }, run) {
-    const { inFlight, appended } = this
-    inFlight.frames--
-    inFlight.records -= count
-    inFlight.bytes -= bytes
-    inFlight.size -= size
-    appended.records += count
-    appended.bytes += bytes
-    this.acks.push(run)
-    this.server.flushSoon(this)
+  stored (batch, run) {
+    const { count, bytes } = batch
+    this.decided(batch)
+    this.appended.records += count
+    this.appended.bytes += bytes
+    this.answer(frames.ack(run))
   }
 
   /**
-   * A batch is not stored, and no other one that was received by now.
+   * A batch is not stored, because of its condition.
+   * @param {Batch} batch
+   * @param {import('./frames').Conflict} conflict
+   */
+  refused (batch, conflict) {
+    this.decided(batch)
+    this.answer(frames.encode(frames.CONFLICT, conflict))
+  }
+
+  /** @param {Batch} batch that is not in flight any more */
+  decided ({ count, bytes, cost }) {
+    const { inFlight } = this
+    inFlight.records -= count
+    inFlight.bytes -= bytes
+    inFlight.cost -= cost
+  }
+
+  /**
+   * A batch is not stored, and no other one that has no ACK. The connection ends, so that the client knows which ones these are.
    * @param {Error} err
    */
   failed (err) {
-    if (this.failure === null) this.epoch++
-    this.failure ??= err
-    this.queue = this.queue.filter(item => 'request' in item)
-    this.inFlight = { frames: 0, records: 0, bytes: 0, size: 0 }
-    this.server.flushSoon(this)
+    this.end(frames.encode(frames.NACK, { error: err }))
   }
 
   /**
-   * @param {number} request
+   * @param {Asked} asked
    * @param {Error | null} err
    * @param {import('./requests').Result} [result]
    */
-  reply (request, err, result) {
-    this.requestsInFlight--
+  reply ({ request, cost }, err, result) {
+    this.inFlight.cost -= cost
     this.answer(frames.encode(frames.REPLY, err === null ? { request, result } : { request, error: err }))
   }
 
   /** @param {Buffer} bytes */
   answer (bytes) {
+    if (this.isEnded) return
     this.answers.push(bytes)
     this.server.flushSoon(this)
   }
 
   flush () {
     // a client that takes nothing gets it later: here it takes less memory
-    if (this.isEnded || this.isStalled) return
-    const buffers = this.takeFrames()
-    if (buffers.length === 0) return
-    this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers))
+    if (this.isEnded || this.isStalled || this.answers.length === 0) return
+    this.socket.write(Buffer.concat(this.answers.splice(0)))
     if (this.isStalled) this.socket.pause()
-  }
-
-  /** @returns {Buffer[]} all that is to be sent */
-  takeFrames () {
-    const buffers = []
-    if (this.greeting !== null) buffers.push(this.greeting)
-    this.greeting = null
-    if (this.mustLook) buffers.push(frames.encode(frames.LOOK, { changed: true }))
-    this.mustLook = false
-    for (const run of this.acks) buffers.push(frames.ack(run))
-    this.acks = []
-    if (this.failure !== null) buffers.push(frames.encode(frames.NACK, { epoch: this.epoch, error: this.failure }))
-    this.failure = null
-    buffers.push(...this.answers)
-    this.answers = []
-    return buffers
-  }
-
-  /**
-   * The log is another file from now on: all that has been said until now, with offsets from before, comes first.
-   * @param {import('../space/offset-map').OffsetMap} map
-   */
-  moved (map) {
-    this.queue = this.queue.map(item => 'ask' in item ? { ...item, ask: movedAsk(item.ask, map) } : item)
-    if (!this.isWelcome || this.isEnded) return
-    // even if the client takes nothing: afterwards it could not be told in this order
-    this.socket.write(Buffer.concat([...this.takeFrames(), frames.encode(frames.COMPACTED, { id: map.id })]))
-    this.behind = map
   }
 
   /**
@@ -292,9 +210,7 @@ class Session {
    * @param {boolean} isChanged records were deleted, or blocks trimmed; false: there is only more in the log
    */
   look (isChanged) {
-    if (!this.isWelcome || this.isEnded) return
-    if (this.greeting === null && !this.isStalled) this.socket.write(frames.encode(frames.LOOK, { changed: isChanged }))
-    else this.mustLook = true
+    if (this.isWelcome && !this.isEnded && !this.isStalled) this.socket.write(frames.encode(frames.LOOK, { changed: isChanged }))
   }
 
   /** Whether the last bytes for the client were written. */
@@ -307,8 +223,10 @@ class Session {
     return this.socket.writableLength > MAX_UNSENT
   }
 
+  /** The client takes its answers again. */
   resume () {
     this.socket.resume()
+    this.look(true)
     this.server.flushSoon(this)
   }
 
@@ -319,11 +237,21 @@ class Session {
    * @param {Error} err
    */
   refuse (err) {
-    const { server } = this
     if (this.isOver) return
-    if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') server.refusals++
+    if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') this.server.refusals++
     this.over()
     this.hangUp(frames.encode(frames.REFUSED, { error: err }))
+  }
+
+  /**
+   * Sends all answers, and ends the connection; the client connects again.
+   * @param {Buffer} [bytes] the last ones for the client
+   */
+  end (bytes = Buffer.alloc(0)) {
+    if (this.isOver) return
+    const answers = this.answers.splice(0)
+    this.over()
+    this.hangUp(Buffer.concat([...answers, bytes]))
   }
 
   /** @param {Buffer} [bytes] the last ones for the client */
@@ -335,20 +263,13 @@ class Session {
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
   }
 
-  /** The log is closing: what is not with the writer yet, the client sends to the next owner. */
-  stop () {
-    this.queue = []
-  }
-
   /** @returns {Promise<void>} resolves when the client has been sent everything */
-  end () {
+  closed () {
     return new Promise(resolve => {
       this.socket.once('close', resolve)
       // the process must not end before the log is closed
       this.socket.ref()
-      this.socket.end()
-      // for the end of the other side
-      this.socket.resume()
+      this.end()
     })
   }
 
@@ -357,19 +278,9 @@ class Session {
     if (this.isOver) return
     this.isOver = true
     this.queue = []
+    this.answers = []
     this.server.leave(this)
   }
 }
 
-/**
- * @param {Buffer} records
- * @param {number} count
- * @returns {number} the position behind as many of them
- */
-function skip (records, count) {
-  let position = 0
-  for (; count > 0; count--) position = layout.nextPosition(records, position)
-  return position
-}
-
-module.exports = { Session, WINDOW }
+module.exports = { Session }

@@ -18,9 +18,9 @@ const { openReader } = require('../space/open-reader')
 const { noLockReason } = require('../storage/lock')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
-const { adopt, release } = require('./adopt')
+const { adopt } = require('./adopt')
 const { Connection } = require('./connection')
-const { FOLLOWED, ID_SIZE, encode } = require('./frames')
+const { ID_SIZE } = require('./frames')
 const { Owner } = require('./owner')
 const { RemoteWriter } = require('./remote-writer')
 const { Silence } = require('./silence')
@@ -46,18 +46,14 @@ class Sharing {
     this.io = promises(file)
     this.clock = clock
     this.timeout = settings.timeout
-    const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
-    this.path = path
-    this.address = new Address(path, folder)
-    this.clientId = crypto.randomBytes(ID_SIZE)
-    /** Settled when this process reads the file of the owner that has welcomed it last, or cannot. @type {Promise<void>} */
-    this.entering = Promise.resolve()
+    this.address = new Address(/** @type {import('../storage/location').Location} */ (file.location).path)
+    this.clientId = crypto.randomBytes(ID_SIZE).toString('hex')
     /** @type {'owner' | 'client' | null} */
     this.role = null
     /** @type {Opened | null} */
     this.opened = null
     this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', {
-      onpending: () => this.updateHold(),
+      onsettled: () => this.updateHold(),
       onacknowledged: (end, seq) => this.acknowledged(end, seq),
       whenSeen: (cb) => this.whenSeen(cb)
     }, settings.large)
@@ -77,21 +73,22 @@ class Sharing {
     /** @type {import('../clock').Timer | null} */
     this.pauseTimer = null
     this.silence = new Silence(clock, settings.timeout, {
-      heardAt: () => this.connection?.heardAt ?? -Infinity,
       onquiet: () => this.connection?.ping(),
-      ontimeout: () => this.remote.giveUp(errors.unreachable(file.filename, settings.timeout, this.problem ?? undefined))
+      ontimeout: () => this.giveUp()
     })
+    this.updateHold()
   }
 
   /** @returns {Promise<{ opened: Opened, lastSeq: number }>} */
   async open () {
-    await this.io.open()
     try {
+      await this.io.open()
       if (this.file.tryLock === null) throw errors.cannotShare(this.file.filename, noLockReason)
       await this.join(this.clock.now() + this.timeout)
       return { opened: /** @type {Opened} */ (this.opened), lastSeq: this.lastSeq }
     } catch (err) {
       this.isClosed = true
+      this.silence.watch(false)
       this.follower?.close()
       await this.io.close().catch(() => {})
       throw err
@@ -111,8 +108,6 @@ class Sharing {
   async join (deadline = Infinity) {
     const isOpening = deadline !== Infinity
     for (let pause = FIRST_PAUSE; !this.isClosed; pause = Math.min(2 * pause, LAST_PAUSE)) {
-      // the connection may be lost before it has
-      await this.entering
       // or the log might become another file under its lock
       await this.follower?.stop()
       if (this.isClosed) return
@@ -122,7 +117,7 @@ class Sharing {
         if (isOwner) return
       } else {
         this.follower?.resume()
-        if (await this.connect(deadline)) return
+        if (await this.connect(isOpening)) return
       }
       if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout, this.file.lockHolder())
       await this.pause(pause)
@@ -156,11 +151,10 @@ class Sharing {
   // A client
 
   /**
-   * @param {number} deadline see join
+   * @param {boolean} isOpening whether this is the first time
    * @returns {Promise<boolean>} whether this process is a client now
    */
-  async connect (deadline) {
-    const isOpening = deadline !== Infinity
+  async connect (isOpening) {
     let socket
     try {
       socket = await this.address.connect()
@@ -183,80 +177,53 @@ class Sharing {
       socket.destroy()
       return false
     }
-    return this.greet(socket, deadline)
+    return this.greet(socket)
   }
 
   /**
    * @param {import('net').Socket} socket
-   * @param {number} deadline see join
    * @returns {Promise<boolean>} rejects if the owner refuses this process for good
    */
-  greet (socket, deadline) {
-    const { remote, clock } = this
-    let isWelcome = false
-    return new Promise((resolve, reject) => {
-      const connection = new Connection(socket, { id: this.clientId.toString('hex'), answered: remote.acknowledged, sent: remote.sent, pid: process.pid }, clock, {
-        onwelcome: (welcome) => {
-          stopTimer()
-          // what follows is about the file that the owner has open
-          connection.keep()
-          this.entering = this.enter(connection, welcome).then((isReady) => {
-            if (!isReady) return connection.close()
-            isWelcome = true
-            resolve(true)
-            connection.release()
-          }).catch((err) => {
-            // without onclose, which would have it try again
-            connection.leave()
-            reject(err)
-          })
-        },
-        onlook: (isChanged) => this.follower?.pollSoon(isChanged),
-        onack: (run) => remote.onack(run),
-        onnack: (epoch, error) => remote.onnack(epoch, error),
-        onreply: (request, error, result) => remote.onreply(request, error, result),
-        oncompacted: (id) => this.compacted(connection, id),
-        oninput: () => remote.inputDone(),
-        onclose: (refusal) => {
-          stopTimer()
-          if (this.connection === connection) this.connection = null
-          const isFinal = /** @type {any} */ (refusal)?.code === 'flumelog:protocol'
-          if (isWelcome && this.role === 'client') return isFinal ? this.fail(/** @type {Error} */ (refusal)) : this.lost()
-          if (isFinal) return reject(refusal)
-          this.problem = refusal ?? this.problem
-          resolve(false)
-        }
-      })
-      const stopTimer = this.watchGreeting(connection, deadline)
-      this.connection = connection
-      this.updateHold()
+  async greet (socket) {
+    const { remote, silence, clientId, follower } = this
+    const connection = new Connection(socket, { id: clientId, answered: remote.acknowledged, log: follower?.id ?? null, pid: process.pid }, {
+      onheard: () => silence.heard(),
+      onlook: (isChanged) => this.follower?.pollSoon(isChanged),
+      onack: (run) => remote.onack(run),
+      onconflict: (conflict) => remote.onconflict(conflict),
+      onnack: (error) => remote.onnack(error),
+      onreply: (request, error, result) => remote.onreply(request, error, result),
+      oninput: () => remote.flush(),
+      onclose: () => this.closed(connection)
     })
+    this.connection = connection
+    this.updateHold()
+    // as long as the owner needs to open the log
+    const welcome = await connection.welcome
+    try {
+      if (welcome !== null && await this.enter(connection, welcome)) return true
+    } catch (err) {
+      connection.leave()
+      throw err
+    }
+    connection.close()
+    if (isRefusedForGood(connection)) throw connection.refusal
+    this.problem = connection.refusal ?? this.problem
+    return false
   }
 
-  /**
-   * Until WELCOME comes, which takes as long as the owner needs to open the log, asks whether it is alive.
-   * @param {Connection} connection
-   * @param {number} deadline see join
-   * @returns {() => void} stops that
-   */
-  watchGreeting (connection, deadline) {
-    /** @type {import('../clock').Timer} */
-    let timer
-    const start = () => {
-      timer = this.clock.setTimeout(look, this.timeout / 4)
-      if (deadline === Infinity && !this.mustHold) timer.unref()
-    }
-    const look = () => {
-      if (connection.isOver) return
-      connection.ping()
-      if (deadline !== Infinity && this.clock.now() - connection.heardAt >= this.timeout) {
-        this.problem = errors.unreachable(this.file.filename, this.timeout, undefined)
-        return connection.close()
-      }
-      start()
-    }
-    start()
-    return () => this.clock.clearTimeout(timer)
+  /** @param {Connection} connection that is lost, or was ended */
+  closed (connection) {
+    if (this.connection !== connection) return
+    this.connection = null
+    // otherwise, `greet` goes on
+    if (this.remote.channel !== connection) return
+    this.remote.disconnected()
+    // what has come before must not be answered after calls that are made from now on
+    this.remote.settle()
+    this.silence.heard()
+    if (isRefusedForGood(connection)) this.fail(/** @type {Error} */ (connection.refusal))
+    else if (!this.isClosed) this.rejoin()
   }
 
   /**
@@ -273,19 +240,27 @@ class Sharing {
     else if (welcome.blockSize !== this.opened.blocks.blockSize) {
       throw errors.blockSize(file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
     }
-    const isReady = await this.reach(welcome.id).catch((err) => {
-      if (this.role !== null) throw err
-      this.problem = err
-      return false
-    })
+    const isReady = this.follower?.id === welcome.id && !this.follower.closed
+    // it was compacted, or replaced, while it was opened
     if (!isReady && this.role === null) this.forgetOpened()
     if (!isReady || connection.isOver || this.isClosed) return false
     this.problem = null
     this.role = 'client'
     this.follower?.poll()
-    remote.connected(welcome, connection.send)
+    remote.connected(welcome, connection)
+    remote.settle()
     this.updateHold()
     return true
+  }
+
+  /** The owner has not answered for the whole timeout. */
+  giveUp () {
+    const { context: { file }, connection, remote, timeout } = this
+    const error = errors.unreachable(file.filename, timeout, this.problem ?? undefined)
+    if (this.opened === null && connection !== null) this.problem = error
+    remote.giveUp(error)
+    connection?.close()
+    remote.settle()
   }
 
   /** @param {Welcome} welcome */
@@ -311,21 +286,11 @@ class Sharing {
     this.opened = { ...opened, writer: this.remote, sharing: this, cut: null, recovered: 0 }
   }
 
-  /** The log was replaced, or compacted, while it was opened: it is to be opened again. */
+  /** It is to be opened again. */
   forgetOpened () {
-    if (!this.follower?.closed) return
+    this.follower?.close()
     this.opened = null
     this.follower = null
-  }
-
-  /**
-   * @param {string} id of the log
-   * @returns {Promise<boolean>} whether this process reads the file of the log with this id; false: not yet. Rejects if it never will
-   */
-  async reach (id) {
-    const follower = /** @type {import('../read/follower').Follower} */ (this.follower)
-    if (follower.id !== id) await this.catchUp(follower)
-    return follower.id === id && !follower.closed
   }
 
   /**
@@ -361,22 +326,6 @@ class Sharing {
   }
 
   /**
-   * The owner has compacted the log.
-   * @param {Connection} connection
-   * @param {string} id of the log since
-   */
-  compacted (connection, id) {
-    connection.keep()
-    this.reach(id).then((isReached) => {
-      if (connection.isOver) return
-      // it is tried again
-      if (!isReached) return connection.close()
-      connection.send([encode(FOLLOWED)])
-      connection.release()
-    }, (err) => this.fail(err))
-  }
-
-  /**
    * This process has followed a compaction.
    * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} lastSeq
@@ -385,6 +334,8 @@ class Sharing {
     Object.assign(/** @type {Opened} */ (this.opened), { id: map.id })
     this.remote.moved(map, lastSeq)
     this.context.listeners.onmoved(map, lastSeq)
+    // the owner may not have moved yet, and would look for new offsets in the old file
+    this.connection?.close()
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -413,15 +364,9 @@ class Sharing {
     if (follower === null || this.role !== 'client') return cb()
     follower.catchUp((err) => {
       // a log that is closing shows nothing any more
-      if (err === null || isFinal(err) || this.remote.onclosed !== null) cb()
+      if (err === null || isFinal(err) || this.remote.appender.refusal !== null) cb()
       else this.clock.setTimeout(() => this.whenSeen(cb), POLL_PAUSE)
     })
-  }
-
-  lost () {
-    this.remote.disconnected()
-    this.silence.noteLoss()
-    if (!this.isClosed) this.rejoin()
   }
 
   // The owner
@@ -447,7 +392,7 @@ class Sharing {
       this.become(owner, await owner.open(this.opened))
       return true
     } catch (err) {
-      await owner.giveUp().catch(() => {})
+      await owner.server.close().catch(() => {})
       file.unlock?.()
       if (isOpening || isFinal(err)) throw err
       // a full disk, for example
@@ -462,18 +407,17 @@ class Sharing {
    * @param {Awaited<ReturnType<Owner['open']>>} opened
    */
   become (owner, { blocks, reader, writer, cut, recovered, id }) {
-    const { remote, follower, context } = this
-    const { listeners, settings } = context
+    const { remote, follower, context: { listeners } } = this
     this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, id, cut, recovered })
-    adopt(remote, writer, owner.clients.find(this.clientId), { blockSize: blocks.blockSize, checksum: settings.checksum, own: owner.clients.own, compact: listeners.oncompact })
-    owner.clients.dropOwn(this.clientId)
-    owner.serve(id)
+    const wasClient = this.role === 'client'
     this.owner = owner
     this.role = 'owner'
     this.follower = null
+    owner.serve(id, (intake) => { if (wasClient) adopt(remote, this.clientId, intake) })
     this.updateHold()
     listeners.onrole()
-    release(remote)
+    // only now: what callers append then comes behind
+    remote.settle()
     follower?.release()
     listeners.onadvance(writer.appender.lastSeq)
   }
@@ -498,7 +442,7 @@ class Sharing {
     this.owner?.server.hold(this.isHeld)
     if (mustHold) this.pauseTimer?.ref()
     else this.pauseTimer?.unref()
-    this.silence.watch(this.remote.isPending && this.role !== 'owner')
+    this.silence.watch(this.role !== 'owner' && !this.isClosed && (this.remote.isPending || this.opened === null))
   }
 
   // Ends
@@ -513,47 +457,36 @@ class Sharing {
     this.context.listeners.onfailure(err)
   }
 
-  /** @param {() => void} cb called when no call waits for the end of the log to be read; at once, if none does */
+  /** Whether calls wait for the end of the log to be read. */
+  get hasReads () {
+    return this.follower !== null && this.follower.waiting.length > 0
+  }
+
+  /** @param {() => void} cb called when it is read */
   whenRead (cb) {
-    const { follower } = this
-    if (follower !== null && follower.waiting.length > 0) follower.catchUp(() => cb())
-    else cb()
+    this.follower?.catchUp(() => cb())
   }
 
-  /**
-   * Everything that was appended is stored and durable; then another process may become the owner.
-   * @param {Done} cb
-   */
-  close (cb) {
-    if (this.takeover !== null) {
-      this.takeover.then(() => this.close(cb), () => this.close(cb))
-    } else if (this.role === 'owner') this.closeOwner(cb)
-    else this.remote.close((err) => this.closeClient(err ?? null, cb))
-  }
-
-  /**
-   * @param {Error | null} err
-   * @param {Done} cb
-   */
-  closeClient (err, cb) {
-    if (this.takeover !== null) {
-      const again = () => this.closeClient(err, cb)
-      this.takeover.then(again, again)
-      return
+  /** Everything that was appended is stored and durable; then another process may become the owner. */
+  async close () {
+    /** @type {unknown[]} */
+    const failures = []
+    if (this.role !== 'owner') await promised(cb => this.remote.close(cb)).catch(err => failures.push(err))
+    // no turn between the end of a takeover and `isClosed`
+    while (this.takeover !== null) await this.takeover.catch(() => {})
+    this.isClosed = true
+    if (this.owner !== null) await this.owner.close().catch(err => failures.push(err))
+    else {
+      this.silence.watch(false)
+      this.connection?.leave()
     }
-    if (this.role === 'owner') return this.closeOwner((failure) => cb(err ?? failure ?? null))
-    this.isClosed = true
-    this.silence.watch(false)
-    this.connection?.leave()
-    cb(err)
+    if (failures.length > 0) throw failures[0]
   }
+}
 
-  /** @param {Done} cb */
-  closeOwner (cb) {
-    this.isClosed = true
-    const owner = /** @type {Owner} */ (this.owner)
-    owner.close(cb)
-  }
+/** @param {Connection} connection that is over */
+function isRefusedForGood ({ refusal }) {
+  return /** @type {any} */ (refusal)?.code === 'flumelog:protocol'
 }
 
 /** @param {any} err */

@@ -5,7 +5,6 @@
 
 /**
  * @typedef {object} Listeners
- * @property {() => number} heardAt when the owner has said something last, in ms
  * @property {() => void} onquiet it has said nothing for a while: asks it
  * @property {() => void} ontimeout it has said nothing for the whole time, while calls waited
  */
@@ -18,21 +17,27 @@ class Silence {
    */
   constructor (clock, timeout, listeners) {
     this.clock = clock
+    this.pause = timeout / 4
     this.timeout = timeout
     this.listeners = listeners
-    /** Silence counts from here on, or from what the owner has said later. */
-    this.since = 0
+    /** When the owner has said something last, or nothing could be heard yet. */
+    this.heardAt = 0
     this.expectedAt = 0
     /** @type {import('../clock').Timer | null} */
     this.timer = null
-    this.look = this.look.bind(this)
+    this.check = this.check.bind(this)
+  }
+
+  /** The owner has said something; or its connection is gone, and there must be time for another one. */
+  heard () {
+    this.heardAt = this.clock.now()
   }
 
   /** @param {boolean} isWaiting whether calls wait for the owner */
   watch (isWaiting) {
     if (isWaiting === (this.timer !== null)) return
     if (isWaiting) {
-      this.since = this.clock.now()
+      this.heard()
       this.start()
     } else {
       this.clock.clearTimeout(this.timer)
@@ -40,25 +45,18 @@ class Silence {
     }
   }
 
-  /** The connection is gone: until another one is there nothing can be heard. */
-  noteLoss () {
-    this.since = this.clock.now()
-  }
-
   start () {
-    const pause = this.timeout / 4
-    this.expectedAt = this.clock.now() + pause
-    this.timer = this.clock.setTimeout(this.look, pause)
+    this.expectedAt = this.clock.now() + this.pause
+    this.timer = this.clock.setTimeout(this.check, this.pause)
   }
 
-  look () {
+  check () {
     const now = this.clock.now()
     // this process itself was stopped or busy: what the owner has said meanwhile has not been read yet
-    if (now - this.expectedAt > this.timeout / 4) this.since = now
-    const silence = now - Math.max(this.since, this.listeners.heardAt())
+    if (now - this.expectedAt > this.pause) this.heard()
     this.start()
-    if (silence < this.timeout) return this.listeners.onquiet()
-    this.since = now
+    if (now - this.heardAt < this.timeout) return this.listeners.onquiet()
+    this.heard()
     this.listeners.ontimeout()
   }
 }

@@ -1,7 +1,7 @@
 'use strict'
 
-// The file that is to take a log's place: gets the records that are kept, packed into blocks, and can delete
-// them again. It has the form of a log that was trimmed: a hole in its first block, nothing up to `base`, then records.
+// A file that gets the records of a log that are kept, packed into blocks: a copy, or the file that is to take the log's place. That
+// has the form of a log that was trimmed: a hole in its first block, nothing up to `base`, then records.
 
 const fs = require('fs')
 const { promisify } = require('util')
@@ -10,7 +10,7 @@ const { isContinuation } = require('../format/chunk')
 const layout = require('../format/layout')
 const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
-const { writeAll } = require('../storage/whole-writes')
+const { writeAll } = require('../storage/buffers')
 const { Packer } = require('../write/packer')
 
 /** Bytes at the start and the end of a hole that are not all zeros. */
@@ -23,16 +23,26 @@ const DELETED = deletedPart(layout.FRAME_SIZE + 1)
 
 /** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
 
+/**
+ * @typedef {object} Options
+ * @property {number} blockSize in bytes
+ * @property {boolean} checksum whether blocks get one
+ * @property {number} base offset of the first record
+ * @property {Keep | null} keep null: all records are kept that are not deleted
+ * @property {(buffers: Buffer[], offset: number) => Promise<void>} [write] writes into the file; default: by its descriptor
+ */
+
 class CompactedFile {
   /**
    * @param {string} filename
    * @param {number} fd
-   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
-   * @param {import('./offset-map-writer').OffsetMapWriter} map
+   * @param {Options} options
+   * @param {{ add: (run: import('./offset-map').Run) => void }} map gets the records that are kept
    */
-  constructor (filename, fd, { blockSize, checksum, base, keep }, map) {
+  constructor (filename, fd, { blockSize, checksum, base, keep, write = (buffers, offset) => writeAll(fd, buffers, offset) }, map) {
     this.filename = filename
     this.fd = fd
+    this.writeAll = write
     this.blockSize = blockSize
     this.keep = keep
     this.map = map
@@ -55,7 +65,7 @@ class CompactedFile {
 
   /**
    * @param {string} filename
-   * @param {{ blockSize: number, checksum: boolean, base: number, keep: Keep | null }} options
+   * @param {Options} options
    * @param {import('./offset-map-writer').OffsetMapWriter} map
    */
   static async create (filename, options, map) {
@@ -66,8 +76,8 @@ class CompactedFile {
   async begin () {
     // its zeros take no space if they are not written
     const hole = holeOf(this.blockSize, this.checksum)
-    await writeAll(this.fd, [hole.subarray(0, HOLE_EDGE)], 0)
-    await writeAll(this.fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
+    await this.writeAll([hole.subarray(0, HOLE_EDGE)], 0)
+    await this.writeAll([hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
     return this
   }
 
@@ -194,7 +204,7 @@ class CompactedFile {
     const { packer, blockSize } = this
     const full = packer.blocks.splice(0, packer.blocks.length - 1)
     if (full.length === 0) return
-    await writeAll(this.fd, full.map(({ buffer }) => buffer), full[0].number * blockSize)
+    await this.writeAll(full.map(({ buffer }) => buffer), full[0].number * blockSize)
     this.unsynced += full.length * blockSize
     for (const block of full) packer.recycle(block)
   }
@@ -203,7 +213,7 @@ class CompactedFile {
   async flush () {
     await this.write()
     const { packer: { filling, position }, blockSize } = this
-    if (position > 0) await writeAll(this.fd, [filling.buffer.subarray(0, position)], filling.number * blockSize)
+    if (position > 0) await this.writeAll([filling.buffer.subarray(0, position)], filling.number * blockSize)
   }
 
   async sync () {

@@ -5,8 +5,8 @@
 const errors = require('../errors')
 const { callAll, mustBeFunction, promised, rethrowLater } = require('../callbacks')
 const { format } = require('../format-value')
-const { optionNames } = require('../option-names')
-const { mustBeSignal } = require('../signal')
+const { onAbort } = require('../signal')
+const { workFor } = require('../work')
 const { Writer } = require('../write/writer')
 const { Compaction } = require('./compaction')
 
@@ -17,7 +17,7 @@ const { Compaction } = require('./compaction')
  * @typedef {import('./types').CompactionMap} CompactionMap
  */
 
-const checkNames = optionNames('compact', ['keep', 'onProgress', 'signal'])
+const checkOptions = workFor('compact', [], ['keep'])
 
 class Compacting {
   /** @param {import('../log').Log} log */
@@ -27,8 +27,8 @@ class Compacting {
     this.id = null
     /** In progress. @type {{ compaction: Compaction, ended: Promise<unknown> } | null} */
     this.current = null
-    /** Of calls that wait for the owner of a shared log. @type {Set<(reason: unknown) => void>} */
-    this.abortWaits = new Set()
+    /** Stops the calls in progress. @type {Set<AbortController>} */
+    this.calls = new Set()
     /** @type {Set<(map: CompactionMap) => void>} */
     this.listeners = new Set()
     /** Of the last compaction, if there was one since the log was opened. @type {OffsetMap | null} */
@@ -48,17 +48,31 @@ class Compacting {
    * @returns {Promise<Compacted>}
    */
   async compact (options) {
-    checkNames(options)
+    checkOptions(options)
     const { keep, onProgress, signal } = options
-    for (const [name, value] of Object.entries({ keep, onProgress })) {
-      if (value !== undefined && typeof value !== 'function') throw errors.invalid(`${name} must be a function; it is ${format(value)}`)
+    if (keep !== undefined) mustBeFunction('keep', keep)
+    const call = new AbortController()
+    const stopListening = onAbort(signal, () => call.abort(signal?.reason))
+    if (signal?.aborted) call.abort(signal.reason)
+    this.calls.add(call)
+    try {
+      const remote = this.log.state.opened?.writer ?? null
+      if (this.log.refusal === null && remote !== null && 'compact' in remote) return await this.compactRemotely(remote, keep, call.signal)
+      return await this.compactHere({ keep: keep === undefined ? null : this.keeping(keep), onProgress, signal: call.signal })
+    } finally {
+      stopListening()
+      this.calls.delete(call)
     }
-    mustBeSignal(signal)
-    const remote = this.log.state.opened?.writer ?? null
-    if (this.log.refusal === null && remote !== null && 'compact' in remote) return this.compactRemotely(remote, options)
+  }
+
+  /**
+   * @param {ConstructorParameters<typeof Compaction>[2]} options
+   * @returns {Promise<Compacted>}
+   */
+  async compactHere (options) {
     const writer = this.writer()
     if (this.current !== null) throw errors.invalid('the log is being compacted already; wait until that has ended')
-    const compaction = new Compaction(this, writer, { keep: keep === undefined ? null : this.keeping(keep), onProgress, signal })
+    const compaction = new Compaction(this, writer, options)
     const ended = this.run(compaction)
     this.current = { compaction, ended }
     try {
@@ -71,28 +85,20 @@ class Compacting {
   /**
    * In a client of a shared log: the owner does it.
    * @param {import('../sharing/remote-writer').RemoteWriter} remote
-   * @param {CompactOptions} options
+   * @param {CompactOptions['keep']} keep
+   * @param {AbortSignal} signal
    * @returns {Promise<Compacted>}
    */
-  async compactRemotely (remote, { keep, signal }) {
+  compactRemotely (remote, keep, signal) {
     if (keep !== undefined) throw errors.invalid('the process that owns the shared log compacts it, and cannot call `keep` of another one: compact with `keep` there, where log.role is \'owner\', or delete the records first')
-    if (signal?.aborted) throw signal.reason
-    /** @type {Promise<Compacted>} */
-    const ended = new Promise((resolve, reject) => {
-      const giveUp = remote.compact((err, compacted) => {
-        this.abortWaits.delete(abort)
-        if (err) reject(err)
-        else resolve(/** @type {Compacted} */ (compacted))
-      })
-      const abort = (/** @type {unknown} */ reason) => {
-        this.abortWaits.delete(abort)
+    signal.throwIfAborted()
+    return new Promise((resolve, reject) => {
+      const giveUp = remote.compact(String(this.id), (err, compacted) => err ? reject(err) : resolve(/** @type {Compacted} */ (compacted)))
+      onAbort(signal, () => {
         giveUp()
-        reject(reason)
-      }
-      this.abortWaits.add(abort)
-      signal?.addEventListener('abort', () => abort(signal.reason), { once: true })
+        reject(signal.reason)
+      })
     })
-    return await ended
   }
 
   /**
@@ -214,9 +220,8 @@ class Compacting {
    * @param {() => void} cb called when no compaction is in progress
    */
   stop (reason, cb) {
-    for (const abort of this.abortWaits) abort(reason)
+    for (const call of this.calls) call.abort(reason)
     if (this.current === null) return cb()
-    this.current.compaction.stop(reason)
     this.current.ended.then(cb, cb).catch(rethrowLater)
   }
 

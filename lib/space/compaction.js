@@ -49,7 +49,7 @@ class Compaction {
   /**
    * @param {import('./compacting').Compacting} compacting
    * @param {import('../write/writer').Writer} writer
-   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: import('./types').CompactProgress) => void, signal?: AbortSignal }} options
+   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: import('./types').CompactProgress) => void, signal: AbortSignal }} options
    */
   constructor (compacting, writer, { keep, onProgress, signal }) {
     const { file, blocks } = writer
@@ -72,8 +72,6 @@ class Compaction {
     this.roundStart = this.done = this.added = 0
     /** The most work that the writer adds at a time. */
     this.step = Math.max(MAX_WRITE, blocks.blockSize)
-    /** Why it has to end. @type {unknown} */
-    this.reason = null
     /** Whether the new file has taken the log's place. */
     this.isSwitched = false
     /** Bytes of the log that are copied. */
@@ -187,18 +185,9 @@ class Compaction {
     return Math.max(0, tail.number - next) * blockSize + changed.size * REPEAT_COST
   }
 
-  /**
-   * The log closes, or the compaction is not wanted any more.
-   * @param {unknown} reason
-   */
-  stop (reason) {
-    this.reason ??= reason
-  }
-
   /** @throws if it has to end */
   throwIfStopped () {
-    if (this.reason !== null) throw this.reason
-    if (this.signal?.aborted) throw this.signal.reason
+    this.signal.throwIfAborted()
     if (this.writer.failure !== null) throw this.writer.failure
   }
 

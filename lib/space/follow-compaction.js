@@ -5,9 +5,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { findVisibleEnd } = require('../read/visible-end')
-const { ownPatches } = require('../recovery/own-patches')
-const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
+const { generationOf, readOwn } = require('../recovery/recovery-point')
 const { OffsetMap } = require('./offset-map')
 
 const fstat = promisify(fs.fstat)
@@ -35,36 +33,20 @@ async function followCompaction (follower, replaced) {
     map = await OffsetMap.open(location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== follower.id) throw replaced
     map.load()
-    const { blockSize, found, point, own } = await findEndNow(follower, fd)
+    const end = await follower.log.find(ioOf(follower.io, fd))
+    const { blockSize, found } = end
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
-    if (blockSize !== blocks.blockSize) follower.tail.resizeBlocks(blockSize)
+    if (blockSize !== blocks.blockSize) follower.log.resize(blockSize)
     moveTo(fd, map.base)
-    blocks.moveTo(found.damagedTail === null ? found.tail : follower.tail.corrupt(found.damagedTail), found.start, map.base)
-    follower.moveTo(found, point, own, map)
+    blocks.moveTo(follower.log.tailOf(found), found.start, map.base)
+    follower.moveTo(end, map)
   } catch (err) {
     if (!isMoved) {
       map?.close()
       fs.closeSync(fd)
     }
     throw err
-  }
-}
-
-/**
- * @param {Follower} follower
- * @param {number} fd of the file that it goes on in
- */
-async function findEndNow (follower, fd) {
-  const { io, file, blocks, tail: { isWhole }, options } = follower
-  const { checksum, large } = blocks
-  const successor = ioOf(io, fd)
-  for (;;) {
-    // not the block size that it has: of a log of less than a block, that is a guess
-    const end = await findVisibleEnd(successor, successor.read, file.filename, { blockSize: options.blockSize, checksum, large, isWhole })
-    const own = ownPatches(end.point, end.blockSize)
-    // otherwise the tail may have been read in the middle of a deletion
-    if ((await readPoint(successor))?.id === end.point?.id || follower.closed) return { ...end, own }
   }
 }
 

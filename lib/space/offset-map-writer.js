@@ -6,7 +6,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const { datasync } = require('../storage/datasync')
 const { inherit } = require('../storage/inherit')
-const { writeAll } = require('../storage/whole-writes')
+const { writeAll } = require('../storage/buffers')
 const { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun } = require('./offset-map')
 
 const open = promisify(fs.open)
@@ -15,7 +15,7 @@ class OffsetMapWriter {
   /**
    * @param {string} filename
    * @param {number} fd
-   * @param {{ id: string, previousId: string | null, base: number }} ids
+   * @param {{ id: string, previousId: string, base: number }} ids
    */
   constructor (filename, fd, ids) {
     this.filename = filename
@@ -32,7 +32,7 @@ class OffsetMapWriter {
 
   /**
    * @param {string} filename
-   * @param {{ id: string, previousId: string | null, base: number }} ids
+   * @param {{ id: string, previousId: string, base: number }} ids
    * @param {fs.Stats} log whose mode and owner the file gets
    */
   static async create (filename, ids, log) {

@@ -39,7 +39,7 @@ const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
 /**
  * @typedef {object} Header
  * @property {string} id of the log since the compaction
- * @property {string | null} previousId of the log before it; null: the map has nothing to say of another log
+ * @property {string} previousId of the log before it
  * @property {number} base offset of the first record since the compaction
  * @property {number} end offset after the last record that was copied
  * @property {number} pages
@@ -103,11 +103,10 @@ class OffsetMap {
 
   /**
    * @param {string} filename
-   * @param {number} [flags]
    * @returns {Promise<OffsetMap | null>} null: there is no such file, or it is not whole
    */
-  static async openFile (filename, flags = TO_READ) {
-    const fd = openIfThere(filename, flags)
+  static async openFile (filename) {
+    const fd = openIfThere(filename)
     if (fd === -1) return null
     const header = fs.fstatSync(fd).isFile() ? readHeader(fd) : null
     if (header !== null) return new OffsetMap(fd, header, filename)
@@ -313,12 +312,11 @@ function readHeader (fd) {
 /**
  * At once: each opening of a log looks for one, and few find one.
  * @param {string} filename
- * @param {number} flags
  * @returns {number} -1: there is no such file
  */
-function openIfThere (filename, flags) {
+function openIfThere (filename) {
   try {
-    return fs.openSync(filename, flags)
+    return fs.openSync(filename, TO_READ)
   } catch (err) {
     if (NO_FILE.has(/** @type {any} */ (err).code)) return -1
     throw err

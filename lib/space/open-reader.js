@@ -3,10 +3,10 @@
 // Opens a log for a process that does not write it: a read-only log, or the client of a shared log.
 
 const { promisify } = require('util')
+const { findFollowed } = require('../read/followed-log')
 const { Follower } = require('../read/follower')
 const { openBlocks } = require('../read/open-blocks')
-const { findVisibleEnd } = require('../read/visible-end')
-const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { generationOf } = require('../recovery/recovery-point')
 const { followCompaction } = require('./follow-compaction')
 
 /** How often a log is opened that is compacted, or replaced, meanwhile. */
@@ -54,19 +54,18 @@ async function openReader (context, io, options) {
 async function openFollower (context, io, { blockSize: wanted, isClient = false, listeners }) {
   const { file, settings, records, clock } = context
   const { isWhole } = records
-  const { blockSize, found, point } = await findVisibleEnd(io, io.read, file.filename, { ...settings, blockSize: wanted, isWhole })
-  const { id, base } = generationOf((await readOwn(io))?.metadata)
-  const { blocks, reader } = openBlocks(context, blockSize)
-  blocks.tail = found.tail
-  Object.assign(blocks, { start: found.start, base })
+  const end = await findFollowed(file, io, { ...settings, blockSize: wanted, isWhole })
+  const { id, base } = generationOf(end.own?.metadata)
+  const { blocks, reader } = openBlocks(context, end.blockSize)
+  blocks.base = base
   let isOpen = false
   const follow = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced
     await followCompaction(follower, replaced)
   }
-  const follower = new Follower(file, io, blocks, found, point, { ...listeners, id, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
+  const follower = new Follower(file, io, blocks, id, { ...listeners, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
   try {
-    await follower.begin()
+    await follower.begin(end)
     isOpen = true
   } catch (err) {
     follower.close()

@@ -6,12 +6,15 @@ class PieceReader {
   /** Bytes read at a time, about: handling them takes the event loop a millisecond or two. */
   static pieceSize = 1024 * 1024
 
-  /** @param {import('../read/block-cache').BlockCache} blocks */
-  constructor (blocks) {
+  /**
+   * @param {import('../read/block-cache').BlockCache} blocks
+   * @param {number} [first] number of the first block to read
+   */
+  constructor (blocks, first = blocks.start / blocks.blockSize) {
     this.blocks = blocks
     this.step = Math.max(1, Math.floor(PieceReader.pieceSize / blocks.blockSize))
     /** The first block that is not being read. */
-    this.requested = blocks.start / blocks.blockSize
+    this.requested = first
     /** What the next piece is read into, and the one after it. */
     this.memory = [this.allocate(), this.allocate()]
   }

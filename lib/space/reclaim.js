@@ -5,32 +5,21 @@
 // into the same memory; the writer changes them between other operations.
 
 const errors = require('../errors')
-const { callBack, promised, mustBeFunction } = require('../callbacks')
+const { callBack } = require('../callbacks')
 const { isDeleted, nextPosition } = require('../format/layout')
-const { optionNames } = require('../option-names')
-const { mustBeSignal } = require('../signal')
+const { workFor } = require('../work')
 const { PieceReader } = require('./piece-reader')
 
 /** Empty blocks after which they are made holes before more is read. */
 const MAX_FOUND = 64
 
-const checkNames = optionNames('reclaim', ['onProgress', 'signal'])
+const checkOptions = workFor('reclaim', [])
 
 /**
  * @typedef {import('./types').Reclaimed} Reclaimed
  * @typedef {import('./types').ReclaimOptions} ReclaimOptions
  * @typedef {(err: Error | null, reclaimed?: Reclaimed) => void} ReclaimCallback
  */
-
-/**
- * @param {ReclaimOptions} options
- * @throws flumelog:invalid
- */
-function checkOptions (options) {
-  checkNames(options)
-  if (options.onProgress !== undefined) mustBeFunction('onProgress', options.onProgress)
-  mustBeSignal(options.signal)
-}
 
 /**
  * @param {import('../write/writer').Writer} writer
@@ -54,13 +43,13 @@ async function reclaim (writer, { onProgress, signal }) {
         found++
       }
       if (found >= MAX_FOUND) {
-        await promised(cb => holes.finish(cb))
+        await holes.make()
         found = 0
       }
       onProgress?.({ bytes: (piece[piece.length - 1].number + 1) * blockSize - start, total: end * blockSize - start })
       if (signal?.aborted) throw signal.reason
     }
-    await promised(cb => holes.finish(cb))
+    await holes.make()
   }
   return { blocks: holes.freed.blocks - before.blocks, bytes: holes.freed.bytes - before.bytes }
 }

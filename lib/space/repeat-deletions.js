@@ -6,7 +6,7 @@ const fs = require('fs')
 const { promisify } = require('util')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
-const { writeAll } = require('../storage/whole-writes')
+const { writeAll } = require('../storage/buffers')
 
 const read = promisify(fs.read)
 

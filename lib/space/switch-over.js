@@ -47,10 +47,7 @@ async function copyAndMove (compaction) {
   try {
     await rename(compaction, tail, await compaction.sync())
   } catch (err) {
-    if (!compaction.isSwitched) {
-      tail.stay()
-      writer.clients.stay()
-    }
+    if (!compaction.isSwitched) tail.stay()
     throw err
   }
   const { records, deleted, dropped } = target
@@ -67,10 +64,11 @@ async function rename (compaction, tail, offsetMap) {
   const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
   const { unfinished } = namesOf(path)
   offsetMap.load()
-  writer.clients.startMove(writer.acknowledged, compaction.base)
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
-  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
+  // what is not acknowledged is not in the other file yet
+  const clients = writer.clients.list(writer.acknowledged)
+  await writer.metadata.handOver({ end: target.end, tie, records: target.records, start: base, freed: base, blockSize, id: offsetMap.id, base, clients }, async () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
     try {
@@ -110,7 +108,8 @@ function move (compaction, tail, map) {
   const block = tail.move()
   writer.clients.move(map, tail.distance)
   blocks.moveTo(block, base, base)
-  writer.moveTo(target, map, (offset) => offset <= before ? target.end : Math.min(offset + tail.distance, writer.packer.end))
+  // a call without records may end where the next block was to start; the log never ends before what was copied
+  writer.moveTo(target, map, tail.distance, (offset) => offset <= before ? target.end : Math.max(target.end, Math.min(offset + tail.distance, writer.packer.end)))
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)

@@ -1,40 +1,9 @@
 'use strict'
 
-// Operations on several buffers, for storages that support only one per call.
+// Several buffers that follow each other in a file.
 
-/**
- * Reads several buffers by one read each.
- * @param {import('./path-file').LogFile['read']} read
- * @returns {import('./path-file').LogFile['readMany']}
- */
-function readEach (read) {
-  return (offset, sizes, into, cb) => {
-    /** @type {Buffer[]} */
-    const buffers = new Array(sizes.length)
-    /** @type {Error | null} */
-    let failure = null
-    let pending = sizes.length
-    sizes.forEach((size, index) => {
-      read(offset, size, (err, data) => {
-        failure ??= err
-        buffers[index] = /** @type {Buffer} */ (data)
-        if (--pending > 0) return
-        if (failure !== null) cb(failure)
-        else cb(null, buffers)
-      })
-      offset += size
-    })
-  }
-}
-
-/**
- * Writes several buffers by one write.
- * @param {import('./path-file').LogFile['write']} write
- * @returns {import('./path-file').LogFile['writeMany']}
- */
-function writeJoined (write) {
-  return (offset, buffers, cb) => write(offset, Buffer.concat(buffers), cb)
-}
+const fs = require('fs')
+const { promisify } = require('util')
 
 /**
  * @param {Uint8Array[]} buffers
@@ -46,4 +15,45 @@ function sizeOf (buffers) {
   return bytes
 }
 
-module.exports = { readEach, writeJoined, sizeOf }
+/**
+ * @param {Buffer[]} buffers with more than `bytes` bytes
+ * @param {number} bytes
+ * @returns {Buffer[]} what follows these
+ */
+function skip (buffers, bytes) {
+  let first = 0
+  while (bytes >= buffers[first].length) bytes -= buffers[first++].length
+  return [buffers[first].subarray(bytes), ...buffers.slice(first + 1)]
+}
+
+/**
+ * Writes all of them: the system may write less than it is given.
+ * @param {number} fd
+ * @param {Buffer[]} buffers
+ * @param {number} offset
+ * @param {(err: Error | null) => void} cb
+ */
+function writeBuffers (fd, buffers, offset, cb) {
+  fs.writev(fd, buffers, offset, (err, written) => {
+    if (err || written === sizeOf(buffers)) cb(err)
+    // the next call continues, or says why it cannot
+    else writeBuffers(fd, skip(buffers, written), offset + written, cb)
+  })
+}
+
+/**
+ * Fills all of them.
+ * @param {number} fd
+ * @param {Buffer[]} buffers
+ * @param {number} offset
+ * @param {(err: Error | null, isShort?: boolean) => void} cb isShort: the file ends before
+ */
+function readBuffers (fd, buffers, offset, cb) {
+  fs.readv(fd, buffers, offset, (err, bytesRead) => {
+    if (err || bytesRead === sizeOf(buffers)) cb(err)
+    else if (bytesRead === 0) cb(null, true)
+    else readBuffers(fd, skip(buffers, bytesRead), offset + bytesRead, cb)
+  })
+}
+
+module.exports = { sizeOf, readBuffers, writeBuffers, writeAll: promisify(writeBuffers) }

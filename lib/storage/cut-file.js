@@ -6,7 +6,7 @@ const fs = require('fs')
 const { isZeros } = require('../format/zeros')
 const { createBeside, syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('./buffers')
 
 const COPY_SIZE = 1024 * 1024
 

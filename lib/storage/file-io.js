@@ -1,11 +1,10 @@
 'use strict'
 
 // Reads and writes the open file of a log: small parts with synchronous I/O while that is fast (sync-io.js), others with one system call each.
-// What a call does not do completely is left to the storage, which can continue after a part, or give the error.
 
 const fs = require('fs')
 const errors = require('../errors')
-const { sizeOf } = require('./buffers')
+const { readBuffers, sizeOf, writeBuffers } = require('./buffers')
 const { datasync } = require('./datasync')
 const { MAX_SYNC_BYTES } = require('./sync-io')
 
@@ -14,22 +13,19 @@ const { MAX_SYNC_BYTES } = require('./sync-io')
 class FileIo {
   /**
    * @param {import('./opened-file').OpenedFile} opened
-   * @param {import('./path-file').LogFile} file of the storage
    * @param {import('./sync-io').SyncIoBudget} budget
    */
-  constructor (opened, file, budget) {
+  constructor (opened, budget) {
     this.opened = opened
-    this.file = file
     this.budget = budget
     this.sharedBuffer = Buffer.allocUnsafeSlow(MAX_SYNC_BYTES)
-    /** Calls that bypass the storage, which therefore would not wait for them before it closes. */
     this.pendingCalls = 0
-    /** Once it is to be closed. @type {(() => void) | null} */
-    this.closeStorage = null
+    /** Called when no call is in progress any more; null: it is not to be closed. @type {(() => void) | null} */
+    this.onidle = null
   }
 
   get isClosing () {
-    return this.closeStorage !== null
+    return this.onidle !== null
   }
 
   /**
@@ -63,7 +59,7 @@ class FileIo {
   readSync (data, offset, size) {
     const { opened } = this
     try {
-      return fs.readSync(offset < opened.base ? opened.previous.fd : opened.fd, data, 0, size, offset) === size
+      return fs.readSync(opened.at(offset).fd, data, 0, size, offset) === size
     } catch {
       return false
     } finally {
@@ -95,109 +91,88 @@ class FileIo {
   }
 
   /**
-   * The same for writes.
-   * @param {number} size
-   * @param {() => number} writeSync
-   * @param {Done} cb
-   * @param {() => void} writeAsync
+   * One system call, unless that reads less: a trip through the thread pool costs about as much as reading 64 KiB.
+   * @param {number} offset
+   * @param {Buffer[]} buffers to be filled
+   * @param {(err: Error | null, buffers?: Buffer[]) => void} cb
+   * @param {import('./opened-file').Used} [used] the file that is read
    */
-  writeSmall (size, writeSync, cb, writeAsync) {
-    const { budget } = this
-    if (this.isClosing || !budget.start(size, true)) return writeAsync()
-    if (budget.mustDefer) return budget.defer(() => this.writeSmall(size, writeSync, cb, writeAsync))
-    const isDone = isComplete(writeSync, size)
-    budget.finish()
-    if (isDone) cb(null)
-    else writeAsync()
-  }
-
-  /** @type {import('./path-file').LogFile['write']} */
-  write (offset, data, cb) {
-    const size = data.length
-    this.writeSmall(size, () => fs.writeSync(this.opened.fd, data, 0, size, offset), cb, () => this.file.write(offset, data, cb))
+  readInto (offset, buffers, cb, used = this.opened.at(offset)) {
+    const { opened, opened: { filename } } = this
+    if (this.isClosing || opened.fd === -1) return process.nextTick(cb, errors.closed(filename))
+    if (used.fd === -1) return process.nextTick(cb, errors.compacted(filename))
+    used.pending++
+    this.pendingCalls++
+    readBuffers(used.fd, buffers, offset, (err, isShort) => {
+      this.endCall()
+      if (err) cb(err)
+      else if (isShort) cb(used.isReplaced ? errors.compacted(filename) : errors.shortRead(filename, offset, sizeOf(buffers)))
+      else cb(null, buffers)
+      opened.release(used)
+    })
   }
 
   /** @type {import('./path-file').LogFile['writeMany']} */
   writeMany (offset, buffers, cb) {
-    const { file, opened } = this
+    const { budget, opened } = this
     const size = sizeOf(buffers)
-    this.writeSmall(size, () => fs.writevSync(opened.fd, buffers, offset), cb, () => {
-      if (this.isClosing) return file.writeMany(offset, buffers, cb)
-      this.pendingCalls++
-      fs.writev(opened.fd, buffers, offset, (err, bytesWritten) => {
-        this.endCall()
-        if (err || bytesWritten < size) file.writeMany(offset, buffers, cb)
-        else cb(null)
-      })
-    })
+    if (!this.isClosing && budget.start(size, true)) {
+      if (budget.mustDefer) return budget.defer(() => this.writeMany(offset, buffers, cb))
+      const isDone = this.writeSync(offset, buffers, size)
+      budget.finish()
+      if (isDone) return cb(null)
+    }
+    this.call(done => writeBuffers(opened.fd, buffers, offset, done), cb)
   }
 
   /**
-   * One system call: a trip through the thread pool costs about as much as reading 64 KiB.
    * @param {number} offset
-   * @param {Buffer[]} buffers to be filled
-   * @param {(err: Error | null, buffers?: Buffer[]) => void} cb given these, or others
+   * @param {Buffer[]} buffers
+   * @param {number} size of them
+   * @returns {boolean} whether it wrote all
    */
-  readInto (offset, buffers, cb) {
-    const { opened, file } = this
-    if (this.isClosing) return process.nextTick(cb, errors.closed(opened.filename))
-    const used = opened.use(offset)
-    if (used.fd === -1 && used.isReplaced) return process.nextTick(cb, errors.compacted(opened.filename))
-    this.pendingCalls++
-    fs.readv(used.isReplaced ? used.fd : opened.fd, buffers, offset, (err, bytesRead) => {
-      this.endCall()
-      const isDone = !err && bytesRead === sizeOf(buffers)
-      if (isDone) cb(null, buffers)
-      else if (used.isReplaced) cb(err ?? errors.compacted(opened.filename))
-      else file.readMany(offset, buffers.map(({ length }) => length), null, cb)
-      opened.release(used)
-    })
+  writeSync (offset, buffers, size) {
+    const { fd } = this.opened
+    try {
+      return (buffers.length === 1 ? fs.writeSync(fd, buffers[0], 0, size, offset) : fs.writevSync(fd, buffers, offset)) === size
+    } catch {
+      return false
+    }
   }
 
   /** @param {Done} cb */
   sync (cb) {
     const { opened } = this
-    const done = opened.using(cb)
-    if (process.permission === undefined) fs.fdatasync(opened.fd, done)
-    else datasync(opened.fd, opened.location.path).then(() => done(null), done)
+    this.call((done) => {
+      if (process.permission === undefined) fs.fdatasync(opened.fd, done)
+      else datasync(opened.fd, opened.location.path).then(() => done(null), done)
+    }, cb)
   }
 
   /**
-   * @template T
-   * @param {() => Promise<T>} run
-   * @returns {Promise<T>}
+   * @param {(done: (err: any, result?: any) => void) => void} run a call that uses the file that is open now, which is not closed before it has ended
+   * @param {(err: any, result?: any) => void} cb
    */
-  async call (run) {
-    if (this.isClosing) throw errors.closed(this.opened.filename)
+  call (run, cb) {
+    const { opened } = this
+    if (this.isClosing) return process.nextTick(cb, errors.closed(opened.filename))
+    const used = opened.use(Infinity)
     this.pendingCalls++
-    try {
-      return await run()
-    } finally {
+    run((err, result) => {
       this.endCall()
-    }
+      opened.release(used)
+      cb(err, result)
+    })
   }
 
   endCall () {
-    if (--this.pendingCalls === 0 && this.closeStorage !== null) this.closeStorage()
+    if (--this.pendingCalls === 0 && this.onidle !== null) this.onidle()
   }
 
-  /** @param {() => void} closeStorage called when no call is in progress */
-  close (closeStorage) {
-    this.closeStorage = closeStorage
-    if (this.pendingCalls === 0) closeStorage()
-  }
-}
-
-/**
- * @param {() => number} call
- * @param {number} size
- * @returns {boolean} whether the call did all of `size` bytes
- */
-function isComplete (call, size) {
-  try {
-    return call() === size
-  } catch {
-    return false
+  /** @param {() => void} onidle called when no call is in progress any more; none is made from now on */
+  close (onidle) {
+    this.onidle = onidle
+    if (this.pendingCalls === 0) onidle()
   }
 }
 

@@ -51,37 +51,17 @@ function unlock (fd) {
 }
 
 /**
- * Locks a file to show other processes that this one is alive. Does nothing where files
- * cannot be locked.
+ * Locks a file to show other processes that this one is alive.
  * @param {number} fd
- * @returns {boolean} false: another process has it locked
+ * @param {{ shared: boolean }} [options] shared: others can lock it the same way
+ * @returns {boolean} false: another process has it locked; true also where files cannot be locked
  */
-function lockIfPossible (fd) {
+function lockIfPossible (fd, options) {
   try {
-    return locking.tryLock?.(fd) !== false
+    return locking.tryLock?.(fd, options) !== false
   } catch {
     // the file system has no locks
     return true
-  }
-}
-
-/**
- * @param {number} fd open for reading
- * @returns {boolean} whether another open file has it locked by `lockIfPossible`; false if that cannot be known here
- */
-function isLocked (fd) {
-  if (!lockForReading(fd)) return true
-  // a writer may be about to lock it
-  quietly(() => unlock(fd))
-  return false
-}
-
-/** @param {() => void} call */
-function quietly (call) {
-  try {
-    call()
-  } catch {
-    // the file system has no locks
   }
 }
 
@@ -91,12 +71,22 @@ function quietly (call) {
  * @returns {boolean} false: a writer has it locked. True also where files cannot be locked
  */
 function lockForReading (fd) {
+  return lockIfPossible(fd, { shared: true })
+}
+
+/**
+ * @param {number} fd open for reading
+ * @returns {boolean} whether another open file has it locked by `lockIfPossible`; false if that cannot be known here
+ */
+function isLocked (fd) {
+  if (!lockForReading(fd)) return true
   try {
-    return locking.tryLock?.(fd, { shared: true }) !== false
+    // a writer may be about to lock it
+    unlock(fd)
   } catch {
     // the file system has no locks
-    return true
   }
+  return false
 }
 
 /** @returns {Partial<import('./libc-locks').Locks> & { missing?: unknown, reason?: string }} */

@@ -12,7 +12,7 @@ const { lockIfPossible } = require('./lock')
 const { MetadataReader, named } = require('./metadata-reader')
 const { PUBLISHED_SIZE, apply, formatEntry, formatMetadata, setPublished } = require('./metadata-text')
 const { NEW } = require('./whole-file')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('./buffers')
 
 /** The file grows by pages, so that what is appended on a full disk has room in the last one. */
 const PAGE_SIZE = 4096
@@ -27,7 +27,6 @@ const MAX_LOCKS = 100
 
 const open = promisify(fs.open)
 const close = promisify(fs.close)
-const write = promisify(fs.write)
 
 /** @typedef {import('./metadata-text').Metadata} Metadata @typedef {import('./metadata-text').Entry} Entry */
 
@@ -36,13 +35,12 @@ class MetadataFile {
    * @param {string} filename
    * @param {string} folder that it is in
    * @param {() => Promise<fs.Stats>} logStatus of the log, whose mode and owner the file gets
-   * @param {boolean} blocking whether `publish` may use synchronous I/O
+   * @param {boolean} blocking whether it may be read by synchronous I/O
    */
   constructor (filename, folder, logStatus, blocking) {
     this.filename = filename
     this.folder = folder
     this.logStatus = logStatus
-    this.blocking = blocking
     this.reader = new MetadataReader(filename, blocking)
     /** What the file says; null: there is none, or it does not belong to the log. @type {Metadata | null} */
     this.metadata = null
@@ -58,13 +56,8 @@ class MetadataFile {
     this.isNameUnsynced = false
     /** Entries that were appended since the snapshot in progress was started; null: none is. @type {Array<{ bytes: Buffer, entry: Entry }> | null} */
     this.since = null
-    /** Settled when the snapshot or fsync in progress is done. @type {Promise<unknown>} */
-    this.last = Promise.resolve()
     this.acknowledged = 0
     this.line = Buffer.alloc(PUBLISHED_SIZE)
-    /** Settled when nothing is being published by asynchronous I/O. */
-    this.published = Promise.resolve()
-    this.isPublishDue = false
   }
 
   /** Whether entries would make it too long for readers, which read all of them. */
@@ -89,7 +82,7 @@ class MetadataFile {
    */
   load (metadata, size) {
     // the reader keeps its own
-    this.metadata = metadata && { ...metadata, deletions: [...metadata.deletions], clients: [...metadata.clients] }
+    this.metadata = metadata && { ...metadata, deletions: [...metadata.deletions], clients: { ...metadata.clients } }
     this.size = size
     this.mustReplace = false
   }
@@ -102,7 +95,6 @@ class MetadataFile {
   async lock (acknowledged) {
     this.ensureOpen()
     this.publish(acknowledged)
-    await this.published
     for (let locks = 0; locks < MAX_LOCKS; locks++) {
       if (lockIfPossible(this.fd)) return true
       await new Promise(resolve => setImmediate(resolve))
@@ -110,10 +102,22 @@ class MetadataFile {
     return false
   }
 
+  /**
+   * An fsync of an earlier process may have failed, and has marked the entries as written without writing them (as Linux does): they are
+   * written again, so that the next fsync makes them durable.
+   */
   ensureOpen () {
     if (this.fd !== -1) return
-    this.fd = fs.openSync(this.filename, 'r+')
-    this.allocated = fs.fstatSync(this.fd).size
+    const fd = fs.openSync(this.filename, 'r+')
+    try {
+      const bytes = Buffer.alloc(this.size)
+      writeFully(fd, bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0)), 0)
+      this.allocated = fs.fstatSync(fd).size
+    } catch (err) {
+      fs.closeSync(fd)
+      throw err
+    }
+    this.fd = fd
   }
 
   /**
@@ -158,16 +162,11 @@ class MetadataFile {
   }
 
   /**
-   * Replaces the file by a snapshot, all or nothing. It is durable then.
+   * Replaces the file by a snapshot, all or nothing. It is durable then. No other call but `append` and `publish` may be in progress.
    * @param {Metadata} metadata
    * @returns {Promise<void>}
    */
-  replace (metadata) {
-    return this.exclusively(() => this.replaceNow(metadata))
-  }
-
-  /** @param {Metadata} metadata */
-  async replaceNow (metadata) {
+  async replace (metadata) {
     const unfinished = this.filename + NEW
     const before = { metadata: this.metadata, mustReplace: this.mustReplace }
     const bytes = padded(Buffer.from(formatMetadata(metadata, this.acknowledged), 'latin1'), 0)
@@ -183,7 +182,6 @@ class MetadataFile {
       await writeAll(fd, [bytes], 0)
       await datasync(fd, unfinished)
       lockIfPossible(fd)
-      await this.published
       this.takePlace(fd, size, bytes.length, unfinished)
     } catch (err) {
       for (const { entry } of this.since ?? []) if (before.metadata !== null) apply(before.metadata, entry)
@@ -226,48 +224,32 @@ class MetadataFile {
     this.isNameUnsynced = false
   }
 
-  /** @returns {Promise<void>} what was appended before the call is durable */
-  sync () {
-    return this.exclusively(async () => {
-      const isOpen = this.fd !== -1
-      try {
-        this.ensureOpen()
-        await datasync(this.fd, this.filename)
-        await this.syncName()
-      } catch (err) {
-        this.mustReplace = true
-        throw named(err, this.filename)
-      } finally {
-        if (!isOpen) this.release()
-      }
-    })
-  }
-
-  /**
-   * @template T
-   * @param {() => Promise<T>} run
-   * @returns {Promise<T>}
-   */
-  exclusively (run) {
-    const done = this.last.then(run)
-    this.last = done.catch(() => {})
-    return done
+  /** What was appended before the call is durable then. As for `replace`. @returns {Promise<void>} */
+  async sync () {
+    const isOpen = this.fd !== -1
+    try {
+      this.ensureOpen()
+      await datasync(this.fd, this.filename)
+      await this.syncName()
+    } catch (err) {
+      this.mustReplace = true
+      throw named(err, this.filename)
+    } finally {
+      if (!isOpen) this.release()
+    }
   }
 
   /**
    * Tells readers in other processes how far appends are acknowledged. It is not durable, and its errors do not matter: readers see the log end
    * where it did until the next one.
    * @param {number} acknowledged offset
-   * @returns {Promise<void> | null} null: it is done
    */
   publish (acknowledged) {
     this.acknowledged = acknowledged
-    if (this.fd === -1) return null
-    if (!this.blocking) return this.publishLater()
+    if (this.fd === -1) return
     setPublished(this.line, acknowledged)
     // once more if it fails: a client reads what was acknowledged to it
     if (!this.writeLine()) this.writeLine()
-    return null
   }
 
   /** @returns {boolean} whether it is done */
@@ -279,27 +261,11 @@ class MetadataFile {
     }
   }
 
-  /** One write after the other, so that the last one stays; each takes what is acknowledged by then. */
-  publishLater () {
-    if (!this.isPublishDue) {
-      this.isPublishDue = true
-      this.published = this.published.then(async () => {
-        this.isPublishDue = false
-        if (this.fd === -1) return
-        setPublished(this.line, this.acknowledged)
-        await write(this.fd, this.line, 0, PUBLISHED_SIZE, 0).catch(() => {})
-      })
-    }
-    return this.published
-  }
-
   /** The file stays, and its writer is gone. */
   release () {
     const { fd } = this
     this.fd = -1
-    if (fd === -1) return
-    if (this.blocking) fs.closeSync(fd)
-    else this.published.then(() => close(fd)).catch(() => {})
+    if (fd !== -1) fs.closeSync(fd)
   }
 
   /** Removes what a process has left that was killed. */

@@ -2,7 +2,7 @@
 
 // The text of FILE.meta: lines with a checksum (lib/format/lines.js). The first is overwritten in place, and says up to where a writer that is
 // alive has acknowledged appends. The others are JSON objects: the members of a line replace those of the lines before it, `deletions`
-// and `clients` are added to them. They count up to the first that is not whole. Pure.
+// are added to them, and each client in `clients` replaces what was said of it. They count up to the first that is not whole. Pure.
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
@@ -42,12 +42,15 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1')
  * @property {boolean} closed whether that writer has closed the log
  * @property {Deletion[]} deletions that the file may not have yet, in the order in which they were made
  * @property {number} dropped the highest number of a deletion of this writer that is not listed any more: the file has it
- * @property {ClientLine[]} clients for the next owner of a shared log: see lib/sharing/journal-entries.js
- * @property {(Place & { log?: string }) | null} next another file is about to get the log's name: what is then true of that
+ * @property {ClientRuns} clients for the next owner of a shared log: see lib/sharing/known-clients.js
+ * @property {Next | null} next another file is about to get the log's name: what is then true of that
  *
- * @typedef {Array<number | string>} ClientLine
+ * @typedef {Place & { log?: string, clients?: ClientRuns }} Next
+ * @typedef {[first: number, count: number, seq: number, end: number]} RunLine `count` records of a client with the numbers from `first` on, in a row: the first at
+ *   offset `seq`, the last ends at `end`
+ * @typedef {Record<string, RunLine[]>} ClientRuns by the client's id
  * @typedef {Place & OwnMetadata} Metadata
- * @typedef {Partial<Omit<Metadata, 'clients'>> & { clients?: ClientLine[] | null }} Entry `clients` and `deletions` are added; null: they are dropped
+ * @typedef {Partial<Omit<Metadata, 'clients'>> & { clients?: Record<string, RunLine[] | null> | null }} Entry `deletions` are added; null: all clients, or one, are dropped
  *
  * @typedef {object} Lines what is read of a file
  * @property {Metadata} metadata
@@ -118,13 +121,24 @@ function parseDeletion ({ records, ...rest }) {
  * @param {Metadata} metadata is changed
  * @param {Entry} entry
  */
-function apply (metadata, { deletions = [], clients = [], ...rest }) {
+function apply (metadata, { deletions = [], clients, ...rest }) {
   for (const deletion of deletions) if (metadata.records !== null) metadata.records -= deletedBefore(deletion, metadata.end)
   metadata.deletions.push(...deletions)
-  if (clients === null) metadata.clients = []
-  else metadata.clients.push(...clients)
+  if (clients === null) metadata.clients = {}
+  else if (clients !== undefined) applyClients(metadata.clients, clients)
   Object.assign(metadata, rest)
   if (rest.dropped !== undefined) metadata.deletions = metadata.deletions.filter(({ number }) => Number(number) > metadata.dropped)
+}
+
+/**
+ * @param {ClientRuns} known is changed
+ * @param {Record<string, RunLine[] | null>} clients
+ */
+function applyClients (known, clients) {
+  for (const [id, runs] of Object.entries(clients)) {
+    if (runs === null) delete known[id]
+    else known[id] = runs
+  }
 }
 
 /** What the lines of a file say, read one after the other. */

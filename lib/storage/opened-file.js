@@ -15,19 +15,20 @@ const { acquireLock, tryLock, unlock } = require('./lock')
 /** How often the file is opened again that was replaced before its lock was taken. */
 const MAX_OPENS = 10
 
+const open = promisify(fs.open)
+const close = promisify(fs.close)
+
 /** @typedef {{ fd: number, pending: number, isReplaced: boolean }} Used calls that use a file, and whether another one has taken its place */
 
 class OpenedFile {
   /**
    * @param {string} filename as the caller gave it
    * @param {import('./location').Location} location
-   * @param {import('random-access-file')} storage
    * @param {{ readOnly: boolean, lock: boolean | 'required' }} options
    */
-  constructor (filename, location, storage, { readOnly, lock }) {
+  constructor (filename, location, { readOnly, lock }) {
     this.filename = filename
     this.location = location
-    this.storage = storage
     this.readOnly = readOnly
     this.lock = readOnly ? false : lock
     /** Of the open file. */
@@ -45,24 +46,23 @@ class OpenedFile {
   }
 
   get fd () {
-    return this.storage.fd
+    return this.current.fd
   }
 
-  /** @param {() => Promise<void>} openStorage */
-  async open (openStorage) {
-    const { filename, location: { problem, path: name, newFolders }, storage } = this
+  async open () {
+    const { filename, location: { problem, path: name, newFolders } } = this
     if (problem !== null) throw problem
     refuseSpecialFile(name, filename)
     for (const folder of newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
     for (let opens = 1; ; opens++) {
-      await openStorage()
+      this.current.fd = await open(name, this.readOnly ? fs.constants.O_RDONLY : fs.constants.O_RDWR | fs.constants.O_CREAT)
+      let isOwn = false
       try {
-        if (await this.own(opens === MAX_OPENS)) return
-      } catch (err) {
-        await new Promise(resolve => storage.close(resolve))
-        throw err
+        isOwn = await this.own(opens === MAX_OPENS)
+      } finally {
+        if (!isOwn) await this.close()
       }
-      await new Promise(resolve => storage.suspend(resolve))
+      if (isOwn) return
     }
   }
 
@@ -72,18 +72,18 @@ class OpenedFile {
    *   log that is repaired in place
    */
   async own (isLast) {
-    const { filename, location, storage } = this
-    const stats = fs.fstatSync(storage.fd, { bigint: true })
+    const { filename, location, fd } = this
+    const stats = fs.fstatSync(fd, { bigint: true })
     if (!stats.isFile()) throw errors.notRegular(filename)
     this.identity = stats
     if (this.lock) {
-      acquireLock(filename, storage.fd, this.lock)
+      acquireLock(filename, fd, this.lock)
       const problem = /** @type {any} */ (this.problemOf(() => this.stat()))
       if (problem !== null && (isLast || problem.code !== 'flumelog:replaced')) throw problem
       if (problem !== null) return false
     }
     // the permission model may not allow it; better known now than when something is appended
-    if (process.permission !== undefined && !this.readOnly) await datasync(storage.fd, location.path).catch(err => { throw explained(err, filename) })
+    if (process.permission !== undefined && !this.readOnly) await datasync(fd, location.path).catch(err => { throw explained(err, filename) })
     return true
   }
 
@@ -116,9 +116,17 @@ class OpenedFile {
     }, before)))
   }
 
-  /** @param {number} offset of what is going to be read */
+  /**
+   * @param {number} offset
+   * @returns {Used} the file in which it is
+   */
+  at (offset) {
+    return offset < this.base ? this.previous : this.current
+  }
+
+  /** @param {number} offset of what a call is going to use */
   use (offset) {
-    const used = offset < this.base ? this.previous : this.current
+    const used = this.at(offset)
     used.pending++
     return used
   }
@@ -128,18 +136,6 @@ class OpenedFile {
     if (--used.pending > 0 || !used.isReplaced || used.fd === -1) return
     fs.close(used.fd, () => {})
     used.fd = -1
-  }
-
-  /**
-   * @param {(err: any, result?: any) => void} cb of a call of the storage, which uses the file that is open now
-   * @returns {(err: any, result?: any) => void} to be called instead: until then that file is not closed
-   */
-  using (cb) {
-    const used = this.use(Infinity)
-    return (err, result) => {
-      this.release(used)
-      cb(err, result)
-    }
   }
 
   /** @param {number} fd of the file that is to take the log's place */
@@ -152,7 +148,7 @@ class OpenedFile {
 
   /** @returns {Promise<number>} the file that has the log's name by now, open */
   openSuccessor () {
-    return promisify(fs.open)(this.location.path, this.readOnly ? 'r' : 'r+')
+    return open(this.location.path, this.readOnly ? 'r' : 'r+')
   }
 
   /**
@@ -160,15 +156,13 @@ class OpenedFile {
    * @param {number} base what is at this offset or after it is read from there
    */
   moveTo (fd, base) {
-    const { current, storage } = this
-    current.fd = storage.fd
+    const { current } = this
     current.isReplaced = true
     current.pending++
     this.previous = current
     this.base = base
     this.identity = this.successor = fs.fstatSync(fd, { bigint: true })
-    this.current = { fd: -1, pending: 0, isReplaced: false }
-    storage.fd = fd
+    this.current = { fd, pending: 0, isReplaced: false }
     this.release(current)
   }
 
@@ -180,6 +174,12 @@ class OpenedFile {
   unlock () {
     this.isOwned = false
     unlock(this.fd)
+  }
+
+  async close () {
+    const { fd } = this
+    this.current.fd = -1
+    if (fd !== -1) await close(fd)
   }
 }
 

@@ -1,23 +1,20 @@
 'use strict'
 
 // A log's file by its path, with its lock, its metadata and the files that keep what
-// recovery truncated. It has the same interface as a random-access-storage (storage-file.js);
-// members that a storage does not support are null there.
+// recovery truncated. storage-file.js gives a
+// random-access-storage the same interface; members that it does not support are null there.
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
-const RandomAccessFile = require('random-access-file')
 const { systemClock } = require('../clock')
 const { writeCutFile } = require('./cut-file')
 const { FileIo } = require('./file-io')
 const { Holes } = require('./holes')
 const { hasRoomForSuffix, locate } = require('./location')
-const { lastNonZero } = require('./last-data')
 const { canLock } = require('./lock')
 const { lockHolder } = require('./lock-holder')
 const { MetadataFile } = require('./metadata-file')
 const { OpenedFile } = require('./opened-file')
-const { storageFile } = require('./storage-file')
 const { SyncIoBudget } = require('./sync-io')
 const { watch } = require('./watch')
 
@@ -31,7 +28,7 @@ const STAT_BLOCK_SIZE = 512
  * @property {string | null} filename as the caller gave it
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
- * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read
+ * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read of the file that is open now: see `moveTo`
  * @property {(offset: number, size: number) => Buffer | null} readNow for small reads: the bytes, in a buffer that may be longer
  *   and is valid only until the next read; null: call `readSmall`
  * @property {(offset: number, size: number, isShared: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSmall
@@ -55,8 +52,6 @@ const STAT_BLOCK_SIZE = 512
  * @property {import('./metadata-file').MetadataFile | null} metadata
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
- * @property {(size: number, cb: (err: Error | null, offset?: number) => void) => void} [lastNonZero] the offset of the last byte
- *   before `size` that is not zero, -1 if there is none; faster than by `read`
  * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
  * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
  * @property {import('./location').Location | null} location
@@ -69,39 +64,42 @@ const STAT_BLOCK_SIZE = 512
 /**
  * @param {string} filename
  * @param {{ readOnly: boolean, lock: boolean | 'required', blocking?: boolean }} options blocking: see `Options`
- * @param {import('../clock').Clock} [clock]
  * @returns {LogFile}
  */
-function pathFile (filename, { readOnly, lock, blocking = true }, clock = systemClock) {
+function pathFile (filename, { readOnly, lock, blocking = true }) {
   const location = locate(filename, readOnly)
-  const storage = new RandomAccessFile(location.path, { writable: !readOnly })
-  const file = storageFile(storage, { readOnly })
-  const opened = new OpenedFile(filename, location, storage, { readOnly, lock })
-  const io = new FileIo(opened, file, new SyncIoBudget(blocking, clock))
-  const holes = new Holes(() => storage.fd, promisify(file.write))
-  const status = () => fs.fstatSync(storage.fd)
+  const opened = new OpenedFile(filename, location, { readOnly, lock })
+  const io = new FileIo(opened, new SyncIoBudget(blocking))
+  const status = () => fs.fstatSync(opened.fd)
   const metadata = hasRoomForSuffix(location.path) ? new MetadataFile(`${location.path}.meta`, location.folder, async () => status(), blocking) : null
-  /** @type {(offset: number, size: number) => Promise<Buffer>} */
-  const read = (offset, size) => new Promise((resolve, reject) => {
-    file.read(offset, size, (err, data) => err ? reject(err) : resolve(/** @type {Buffer} */ (data)))
-  })
+  /** @type {LogFile['readMany']} */
+  const readMany = (offset, sizes, into, cb) => io.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb)
+  /** @type {LogFile['read']} */
+  const read = (offset, size, cb) => {
+    const data = Buffer.allocUnsafeSlow(size)
+    io.readInto(offset, [data], (err) => err ? cb(err) : cb(null, data), opened.current)
+  }
+  /** @type {LogFile['write']} */
+  const write = (offset, data, cb) => io.writeMany(offset, [data], cb)
+  const holes = new Holes(() => opened.fd, promisify(write))
 
   return {
-    ...file,
     filename,
     location,
     metadata,
     status,
-    open: callbackify(() => opened.open(promisify(file.open))),
-    size: (cb) => file.size(opened.using(cb)),
-    read: (offset, size, cb) => file.read(offset, size, opened.using(cb)),
+    open: callbackify(() => opened.open()),
+    // a size from `fstat` is a floating point number to V8, and so would be every offset computed from it
+    size: (cb) => io.call(done => fs.fstat(opened.fd, done), (err, stats) => err ? cb(err) : cb(null, Math.floor(stats.size))),
+    read,
     readNow: (offset, size) => io.readNow(offset, size),
     readSmall: (offset, size, isShared, cb) => io.readSmall(offset, size, isShared, cb),
-    readMany: (offset, sizes, into, cb) => io.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
-    write: (offset, data, cb) => io.write(offset, data, cb),
+    readMany,
+    write,
     writeMany: (offset, buffers, cb) => io.writeMany(offset, buffers, cb),
+    truncate: (offset, cb) => io.call(done => fs.ftruncate(opened.fd, offset, done), cb),
     sync: (cb) => io.sync(cb),
-    punch: callbackify((/** @type {number} */ offset, /** @type {number} */ length) => io.call(() => holes.punch(offset, length))),
+    punch: (offset, length, cb) => io.call(done => holes.punch(offset, length).then(() => done(null), done), cb),
     canPunch: () => holes.arePossible,
     allocated: () => opened.identity.ino === 0n || io.isClosing ? null : allocatedBytes(status),
     checkPath: (cb) => io.checkPath(cb),
@@ -111,13 +109,12 @@ function pathFile (filename, { readOnly, lock, blocking = true }, clock = system
     tryLock: canLock ? () => opened.tryLock() : null,
     lockHolder: () => lockHolder(opened.fd),
     unlock: () => opened.unlock(),
-    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(read, location, offset, end)),
-    lastNonZero: callbackify((/** @type {number} */ size) => lastNonZero(location.path, size)),
-    watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, clock),
+    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
+    watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
     close: (cb) => io.close(() => {
       metadata?.release()
       metadata?.reader.close().catch(() => {})
-      file.close(cb)
+      callbackify(() => opened.close())(cb)
     })
   }
 }

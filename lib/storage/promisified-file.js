@@ -20,7 +20,6 @@ const { promisify } = require('util')
  * @property {import('./metadata-file').MetadataFile | null} metadata null: the storage has none
  * @property {() => Promise<import('./metadata-reader').Read | null>} readMetadata null: there is none, or none that counts
  * @property {() => Promise<void>} syncMetadata makes durable what was read
- * @property {((size: number) => Promise<number>) | undefined} lastNonZero see `LogFile`
  * @property {boolean} hasMetadata whether there can be metadata
  */
 
@@ -44,7 +43,6 @@ function promises (file) {
     metadata,
     readMetadata: async () => metadata === null ? null : metadata.read(),
     syncMetadata: async () => metadata === null ? undefined : metadata.sync(),
-    lastNonZero: file.lastNonZero && /** @type {(size: number) => Promise<number>} */ (promisify(file.lastNonZero)),
     hasMetadata: metadata !== null
   }
 }

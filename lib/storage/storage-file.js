@@ -5,9 +5,7 @@
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
-const RandomAccessFile = require('random-access-file')
 const errors = require('../errors')
-const { readEach, writeJoined } = require('./buffers')
 const { writeZeros } = require('./holes')
 
 /**
@@ -44,7 +42,7 @@ function storageFile (storage, { readOnly }) {
   return {
     filename: storage.filename || null,
     open: (cb) => storage.open((err) => {
-      // a random-access-file creates its file only when something is written
+      // the package random-access-file creates a file only when something is written
       if (!readOnly && isMissing(err)) storage.write(0, Buffer.alloc(0), cb)
       else cb(err)
     }),
@@ -69,7 +67,7 @@ function storageFile (storage, { readOnly }) {
     allocated: () => null,
     sync: (cb) => {
       if (typeof storage.sync === 'function') storage.sync(cb)
-      else if (storage instanceof RandomAccessFile && storage.fd) fs.fdatasync(storage.fd, cb)
+      else if (storage.fd) fs.fdatasync(storage.fd, cb)
       else process.nextTick(cb, null)
     },
     close: (cb) => storage.close(cb),
@@ -85,9 +83,43 @@ function storageFile (storage, { readOnly }) {
   }
 }
 
+/**
+ * Reads several buffers by one read each.
+ * @param {import('./path-file').LogFile['read']} read
+ * @returns {import('./path-file').LogFile['readMany']}
+ */
+function readEach (read) {
+  return (offset, sizes, into, cb) => {
+    /** @type {Buffer[]} */
+    const buffers = new Array(sizes.length)
+    /** @type {Error | null} */
+    let failure = null
+    let pending = sizes.length
+    sizes.forEach((size, index) => {
+      read(offset, size, (err, data) => {
+        failure ??= err
+        buffers[index] = /** @type {Buffer} */ (data)
+        if (--pending > 0) return
+        if (failure !== null) cb(failure)
+        else cb(null, buffers)
+      })
+      offset += size
+    })
+  }
+}
+
+/**
+ * Writes several buffers by one write.
+ * @param {import('./path-file').LogFile['write']} write
+ * @returns {import('./path-file').LogFile['writeMany']}
+ */
+function writeJoined (write) {
+  return (offset, buffers, cb) => write(offset, Buffer.concat(buffers), cb)
+}
+
 /** @param {Error | null | undefined} err */
 function isMissing (err) {
   return /** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code === 'ENOENT'
 }
 
-module.exports = { storageFile }
+module.exports = { readEach, storageFile, writeJoined }

@@ -5,20 +5,16 @@
 // cost nothing.
 
 const fs = require('fs')
+const { SingleTimer } = require('../clock')
 
 /** Milliseconds between two polls, where the system does not report changes. */
 const POLL_INTERVAL = 50
-/** Bun drops an event that comes up to 2 ms after one of the same kind, even if it is the last one. */
-const DROPS_EVENTS = process.versions.bun !== undefined
-/** Deno begins to watch a file a moment after it was asked to, so that it may miss the last change of all. */
-const MISSES_EVENTS = process.versions.deno !== undefined
-/** Milliseconds after an event by which all events that may be dropped because of it have come. */
-const DROP_TIME = 5
+/** Bun drops an event that comes up to 2 ms after one of the same kind, and Deno starts to watch late: the last change of all may be missed. */
+const MISSES_EVENTS = process.versions.bun !== undefined || process.versions.deno !== undefined
 
 /**
- * @typedef {object} Watch between hold and release, watching keeps the process alive
- * @property {() => void} hold
- * @property {() => void} release
+ * @typedef {object} Watch
+ * @property {(isHeld: boolean) => void} hold while it is held, watching keeps the process alive
  * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
  *   there is one. What was published to it before this call is not reported
  * @property {() => void} logReplaced the same for the log
@@ -36,18 +32,13 @@ class FileWatch {
     this.filename = filename
     this.pointName = pointName
     this.onchange = onchange
-    this.clock = clock
     this.isHeld = false
     this.stopped = false
     /** Whether the system reports changes, all of them. */
     this.hasEvents = !MISSES_EVENTS
-    /** @type {import('../clock').Timer | null} */
-    this.timer = null
-    /** @type {import('../clock').Timer | null} */
-    this.dropTimer = null
+    this.timer = new SingleTimer(clock, () => this.poll())
     /** @type {fs.FSWatcher | null} */
     this.pointWatcher = null
-    this.poll = this.poll.bind(this)
     this.logWatcher = this.watch(filename)
     this.pointReplaced()
     this.startTimer()
@@ -59,7 +50,7 @@ class FileWatch {
    */
   watch (name) {
     try {
-      const watcher = fs.watch(name, { persistent: false }, () => this.onevent())
+      const watcher = fs.watch(name, { persistent: false }, () => this.onchange())
       watcher.on('error', () => this.withoutEvents())
       return watcher
     } catch (err) {
@@ -68,17 +59,6 @@ class FileWatch {
       if (!isMissing) this.withoutEvents()
       return null
     }
-  }
-
-  onevent () {
-    this.onchange()
-    if (!DROPS_EVENTS || this.stopped) return
-    if (this.dropTimer !== null) this.clock.clearTimeout(this.dropTimer)
-    this.dropTimer = this.clock.setTimeout(() => {
-      this.dropTimer = null
-      this.onchange()
-    }, DROP_TIME)
-    this.dropTimer.unref()
   }
 
   /** Another file has the log's name. */
@@ -100,40 +80,25 @@ class FileWatch {
 
   /** Polls while a caller waits for changes, since events can be missed; and always where there are none. */
   startTimer () {
-    if (this.timer !== null || this.stopped || !(this.isHeld || !this.hasEvents)) return
-    this.timer = this.clock.setTimeout(this.poll, POLL_INTERVAL)
-    if (!this.isHeld) this.timer.unref()
-  }
-
-  stopTimer () {
-    if (this.timer !== null) this.clock.clearTimeout(this.timer)
-    this.timer = null
+    if (!this.stopped && (this.isHeld || !this.hasEvents)) this.timer.start(POLL_INTERVAL, this.isHeld)
   }
 
   poll () {
-    this.timer = null
     this.startTimer()
     this.onchange()
   }
 
-  hold () {
-    if (this.isHeld) return
-    this.isHeld = true
-    this.stopTimer()
-    this.startTimer()
-  }
-
-  release () {
-    if (!this.isHeld) return
-    this.isHeld = false
-    this.stopTimer()
+  /** @param {boolean} isHeld whether a caller waits for changes */
+  hold (isHeld) {
+    if (isHeld === this.isHeld) return
+    this.isHeld = isHeld
+    this.timer.stop()
     this.startTimer()
   }
 
   stop () {
     this.stopped = true
-    this.stopTimer()
-    if (this.dropTimer !== null) this.clock.clearTimeout(this.dropTimer)
+    this.timer.stop()
     this.logWatcher?.close()
     this.pointWatcher?.close()
   }

@@ -7,7 +7,7 @@ const path = require('path')
 const { datasync } = require('./datasync')
 const { syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
-const { writeAll } = require('./whole-writes')
+const { writeAll } = require('./buffers')
 
 /** What is appended to a name while the file is written. */
 const NEW = '.new'

@@ -62,11 +62,11 @@ class Appender {
    * Another file has taken the log's place.
    * @param {number} acknowledged offset up to which records are acknowledged
    * @param {number} lastSeq the seq of the last one of these there
+   * @param {number} distance by which records have moved that are not acknowledged
    * @param {(offset: number) => number} moveOffset where an offset is there at which records end
    */
-  moveTo (acknowledged, lastSeq, moveOffset) {
+  moveTo (acknowledged, lastSeq, distance, moveOffset) {
     const { lastSeq: before, forced } = this
-    const distance = moveOffset(acknowledged + 1) - acknowledged - 1
     this.waiters.move(moveOffset, (seq) => seq <= before ? lastSeq : seq + distance)
     this.lastSeq = lastSeq
     this.forced = forced > acknowledged ? moveOffset(forced) : -1
@@ -76,10 +76,14 @@ class Appender {
    * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
    * @param {boolean} isForced acknowledge it only when it is durable
    * @param {Appended | undefined} cb
+   * @param {boolean} [isLimited] whether `highWaterMark` applies; default true
+   * @returns {number} its seq, unless a compaction moves it; -1 if it is refused
    */
-  append (data, isForced, cb) {
-    if (!this.hasRoom(data.length)) return this.refuse(1, data.length, cb)
-    this.accept(this.pack(data), 1, data.length, isForced, cb)
+  append (data, isForced, cb, isLimited = true) {
+    if (!this.accepts(data.length, isLimited)) return this.refuse(1, data.length, cb)
+    const seq = this.pack(data)
+    this.accept(seq, 1, data.length, isForced, cb)
+    return seq
   }
 
   /**
@@ -98,51 +102,20 @@ class Appender {
   }
 
   /**
-   * For callers that wait for room of their own accord.
-   * @param {Uint8Array} data
-   * @param {Appended} cb
-   */
-  appendUnlimited (data, cb) {
-    if (this.refusal !== null) return this.refuse(1, data.length, cb)
-    this.accept(this.pack(data), 1, data.length, false, cb)
-  }
-
-  /**
-   * For callers that need the offset at once; whether the record is stored, `drain` and `sync` say.
-   * @param {Uint8Array} data as for append
-   * @returns {number} its seq, unless a compaction moves it
-   * @throws why nothing is accepted any more
-   */
-  appendNow (data) {
-    if (this.refusal !== null) throw this.refusal
-    const seq = this.pack(data)
-    this.accept(seq, 1, data.length, false, undefined)
-    return seq
-  }
-
-  /**
-   * The same for an atomic batch.
-   * @param {Uint8Array[]} batch as for appendAtomic
-   * @returns {number[]} their seqs
-   * @throws why nothing is accepted any more
-   */
-  appendAtomicNow (batch) {
-    if (this.refusal !== null) throw this.refusal
-    return batch.length === 0 ? [] : this.acceptAtomic(batch, sizeOf(batch), false, undefined)
-  }
-
-  /**
    * @param {Uint8Array[]} batch as for append; they are stored one after the other
    * @param {boolean} isForced
    * @param {Appended | undefined} cb
    */
   appendBatch (batch, isForced, cb) {
     const bytes = sizeOf(batch)
-    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, cb)
+    if (!this.accepts(bytes, true)) {
+      this.refuse(batch.length, bytes, cb)
+      return
+    }
     const { filling } = this.packer
     this.packer.reserve(bytes + batch.length * FRAME_SIZE)
     if (this.packer.filling !== filling) this.waiters.endGroup()
-    let seq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
+    let seq = this.lastAppended
     for (const data of batch) seq = this.pack(data)
     this.accept(seq, batch.length, bytes, isForced, cb)
   }
@@ -152,54 +125,69 @@ class Appender {
    * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
    * @param {boolean} isForced
    * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
+   * @param {boolean} [isLimited] as for append
+   * @returns {number[]} their seqs, unless a compaction moves them; none if they are refused
    */
-  appendAtomic (batch, isForced, cb) {
+  appendAtomic (batch, isForced, cb, isLimited = true) {
     const bytes = sizeOf(batch)
     /** @type {number[]} */
     let seqs = []
     const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
-    if (!this.hasRoom(bytes)) return this.refuse(batch.length, bytes, answer)
-    if (batch.length === 0) return this.appendBatch(batch, isForced, answer)
-    seqs = this.acceptAtomic(batch, bytes, isForced, answer)
-  }
-
-  /**
-   * @param {Uint8Array[]} batch
-   * @param {number} bytes
-   * @param {boolean} isForced
-   * @param {Appended | undefined} cb
-   * @returns {number[]} their seqs
-   */
-  acceptAtomic (batch, bytes, isForced, cb) {
-    this.packer.reserve(bytes + batch.length * FRAME_SIZE)
-    const seqs = this.packer.addAtomic(batch)
-    this.waiters.endGroup()
-    this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, cb)
-    this.waiters.endGroup()
+    if (!this.accepts(bytes, isLimited)) this.refuse(batch.length, bytes, answer)
+    else if (batch.length === 0) this.appendBatch(batch, isForced, answer)
+    else {
+      this.packer.reserve(bytes + batch.length * FRAME_SIZE)
+      seqs = this.packer.addAtomic(batch)
+      this.waiters.endGroup()
+      this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, answer)
+      this.waiters.endGroup()
+    }
     return seqs
   }
 
   /**
-   * Records that have their lengths already; they are stored in a row.
-   * @param {import('../sharing/session').Batch} batch
-   * @param {boolean} isForeign whether another process has sent it: then `highWaterMark` does not count it
-   * @param {Appended} cb
-   * @returns {number} the seq of the first record; -1 if they are refused
+   * Appends a batch if it would follow the record at an offset.
+   * @param {number} after the seq that the log's last record must have, of those in flight too; -1: there must be none
+   * @param {Uint8Array[]} batch at least one record
+   * @param {boolean} isForced
+   * @param {boolean} isAtomic
+   * @param {((err: Error | null, result?: any) => void) | undefined} cb given what `appendBatch` or `appendAtomic` gives
    */
-  appendFramed ({ records, count, bytes, isForced, isAtomic }, isForeign, cb) {
-    if (this.refusal !== null) {
-      this.refuse(count, bytes, cb)
-      return -1
-    }
+  appendAfter (after, batch, isForced, isAtomic, cb) {
+    if (this.refusal === null && this.lastAppended !== after) {
+      const count = { records: batch.length, bytes: sizeOf(batch) }
+      // the call that reports the error may come before the last record is stored
+      if (cb === undefined) this.reject(errors.conflict(after, this.lastAppended), count, cb)
+      else {
+        this.countRejected(count)
+        this.whenLastIsStored(err => cb(err ?? errors.conflict(after, this.lastSeq)))
+      }
+    } else if (isAtomic) this.appendAtomic(batch, isForced, cb)
+    else this.appendBatch(batch, isForced, cb)
+  }
+
+  /**
+   * For a conditional append that is refused: its caller is told when readers see the record because of which it is, in the order of the calls.
+   * @param {(err: Error | null) => void} cb given the error for which that one is not stored
+   */
+  whenLastIsStored (cb) {
+    this.accept(this.lastAppended, 0, 0, false, cb)
+  }
+
+  /**
+   * Records that another process has sent, with their lengths; they are stored in a row. Its window limits them, not `highWaterMark`.
+   * @param {import('../sharing/intake').Batch} batch
+   * @param {Appended} cb
+   * @returns {number} the seq of the first record
+   */
+  appendFramed ({ records, count, bytes, isForced, isAtomic }, cb) {
     const { packer, waiters } = /** @type {{ packer: import('./packer').Packer, waiters: Waiters }} */ (/** @type {unknown} */ (this))
     const { filling } = packer
     const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFrame(records)
     if (packer.filling !== filling) waiters.endGroup()
     this.accept(last, count, bytes, isForced, cb)
-    if (isForeign) {
-      waiters.newest.foreignBytes += bytes
-      this.foreignBytes += bytes
-    }
+    waiters.newest.foreignBytes += bytes
+    this.foreignBytes += bytes
     if (isAtomic) waiters.endGroup()
     return first
   }
@@ -210,7 +198,7 @@ class Appender {
    */
   takeOver ({ packer, waiters, counts, forced }) {
     const own = /** @type {import('./packer').Packer} */ (/** @type {unknown} */ (this.packer))
-    const lastSeq = this.waiters.lastGroup?.lastSeq ?? this.lastSeq
+    const lastSeq = this.lastAppended
     const distance = own.takeOver(packer)
     this.waiters.takeOver(waiters, distance, lastSeq)
     if (forced >= 0) this.forced = forced + distance
@@ -223,14 +211,20 @@ class Appender {
 
   /**
    * @param {number} bytes
+   * @param {boolean} isLimited
    * @returns {boolean} whether that much more is accepted
    */
-  hasRoom (bytes) {
+  accepts (bytes, isLimited) {
     if (this.refusal !== null) return false
-    if (this.limits.overflow === 'queue') return true
+    if (!isLimited || this.limits.overflow === 'queue') return true
     const { ownBytes } = this
     // a record larger than the mark is accepted when nothing else is in flight, rather than never
     return ownBytes + bytes <= this.limits.highWaterMark || ownBytes === 0
+  }
+
+  /** The seq of the last record, of those in flight too; -1: there is none. */
+  get lastAppended () {
+    return this.waiters.lastGroup?.lastSeq ?? this.lastSeq
   }
 
   /** Bytes of data in flight that this process has appended. */
@@ -274,10 +268,12 @@ class Appender {
    * @param {number} records
    * @param {number} bytes
    * @param {((err: Error) => void) | undefined} cb
+   * @returns {number} in the place of a seq
    */
   refuse (records, bytes, cb) {
     const error = this.refusal ?? errors.overflow(bytes, this.ownBytes, this.limits.highWaterMark)
     this.reject(error, { records, bytes }, cb)
+    return -1
   }
 
   /**

@@ -16,8 +16,8 @@ async function finish (writer) {
     if (writer.failure !== null) throw writer.failure
     await settleFile(writer)
   } finally {
-    durability.stopTimer()
-    deleter.stopTimer()
+    durability.timer.stop()
+    deleter.timer.stop()
     await promised(cb => durability.whenQuiet(cb))
     await metadata.stop()
   }

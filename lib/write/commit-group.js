@@ -60,26 +60,6 @@ class CommitGroup {
     return this.count === 0
   }
 
-  /**
-   * Takes out the first calls, which are stored, though the others may not be.
-   * @param {number} calls
-   * @param {number} records that are stored, perhaps some of the next call among them
-   * @param {number} bytes of data in these
-   * @returns {CommitGroup} of those calls
-   */
-  takeStored (calls, records, bytes) {
-    const stored = new CommitGroup(0)
-    stored.callbacks = this.callbacks.splice(0, calls)
-    stored.seqs = this.seqs.splice(0, calls)
-    stored.count = calls
-    stored.records = records
-    stored.bytes = bytes
-    this.count -= calls
-    this.records -= records
-    this.bytes -= bytes
-    return stored
-  }
-
   /** The seq of the last record. */
   get lastSeq () {
     return this.seqs[this.count - 1]

@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
-const { NO_LENGTH } = require('./packer')
+const { MAX_WRITE, NO_LENGTH } = require('./packer')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -35,8 +35,6 @@ class Committer {
     this.target = this.written
     /** The seq of the last record that readers were told of. */
     this.toldSeq = lastSeq
-    /** Whether readers in other processes have been told what is acknowledged. */
-    this.mayAnswer = true
     /** Whether bytes of a failed write are still in the file. */
     this.mustTruncate = false
     this.onwrite = this.onwrite.bind(this)
@@ -61,23 +59,37 @@ class Committer {
   }
 
   getReady () {
-    this.makeReady().then(() => null, err => err).then(err => process.nextTick(() => this.onready(err)))
+    this.after(this.makeReady(), () => this.isReady ? this.write() : this.getReady())
   }
 
-  /** A power cut must not mix what a failed write has left with what is written in its place. */
+  /** A power cut must not mix what a failed write has left, or was to be in it, with what is written in its place. */
   async makeReady () {
     const { metadata, deletions, durability } = this.writer
     if (deletions.mustPrecede()) await deletions.flush()
-    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
+    if (durability.isTruncated) {
+      await this.syncClients()
+      await promised(cb => durability.syncAll(cb))
+    }
     await metadata.write()
   }
 
-  /** @param {Error | null} err */
-  onready (err) {
-    if (this.writer.failure !== null) return this.writer.becomeIdle()
-    if (err !== null) this.rollBack(err)
-    else if (this.isReady) this.write()
-    else this.getReady()
+  async syncClients () {
+    const { metadata, clients } = this.writer
+    const problem = clients.flush()
+    if (problem !== null) throw problem
+    await metadata.syncClients()
+  }
+
+  /**
+   * @param {Promise<void>} step if it fails, the write is rolled back
+   * @param {() => void} next called when it has succeeded
+   */
+  after (step, next) {
+    step.then(() => null, err => err).then(err => process.nextTick(() => {
+      if (this.writer.failure !== null) this.writer.becomeIdle()
+      else if (err !== null) this.rollBack(err)
+      else next()
+    }))
   }
 
   write () {
@@ -87,8 +99,8 @@ class Committer {
     if (problem !== null) return this.rollBack(problem)
     if (this.file.metadata?.isLong) writer.metadata.considerMove(Infinity)
     // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
-    const mustEnd = writer.operations.length > 0 || writer.trimmer.hasWork
-    const buffers = packer.nextWrite(written, mustEnd ? waiters.nextEnd(written) : packer.end)
+    const mustEnd = writer.operations.length > 0
+    const buffers = packer.nextWrite(written, mustEnd ? waiters.groupEnd(written + MAX_WRITE) : packer.end)
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
     this.counts.writes++
@@ -104,30 +116,22 @@ class Committer {
     this.written = this.target
     if (this.packer.withheld === -1) return this.settle()
     writer.enter('completing')
-    writer.durability.syncTo(this.written, (err) => err ? writer.becomeIdle() : this.complete())
+    this.after(this.complete(), () => this.settle())
   }
 
   /** Writes the length that was withheld, which brings all atomic batches of the write into the log, and makes it durable. */
-  complete () {
-    const { withheld, withheldLength } = this.packer
-    this.file.write(withheld, withheldLength, (err) => {
-      if (this.writer.failure !== null) return this.writer.becomeIdle()
-      if (err) return this.takeBackLength(err)
-      this.writer.durability.syncAll((err) => err ? this.writer.becomeIdle() : this.settle())
-    })
-  }
-
-  /**
-   * The length may be there, though its write has failed. A truncation does not suffice: after a power cut, some of
-   * what it truncates may come back.
-   * @param {Error} err why the write failed
-   */
-  takeBackLength (err) {
-    this.file.write(this.packer.withheld, NO_LENGTH, (again) => {
-      if (this.writer.failure !== null) return this.writer.becomeIdle()
-      if (again) return this.rollBack(err)
-      this.writer.durability.syncAll((failure) => failure ? this.writer.becomeIdle() : this.rollBack(err))
-    })
+  async complete () {
+    const { file, packer: { withheld, withheldLength }, writer: { durability } } = this
+    await promised(cb => durability.syncTo(this.written, cb))
+    try {
+      await promised(cb => file.write(withheld, withheldLength, cb))
+    } catch (err) {
+      // it may be there nevertheless; a truncation does not suffice: after a power cut, some of what it truncates may come back
+      const isGone = durability.failure === null && await promised(cb => file.write(withheld, NO_LENGTH, cb)).then(() => true, () => false)
+      if (isGone) await promised(cb => durability.syncAll(cb))
+      throw err
+    }
+    await promised(cb => durability.syncAll(cb))
   }
 
   /** Acknowledges written records, after making them durable as far as necessary. */
@@ -154,20 +158,9 @@ class Committer {
       recordCount.allSynced()
     }
     durability.consider()
-    const publication = groups.length > 0 ? writer.metadata.publish() : null
-    if (publication !== null) this.waitForReaders(publication)
-    else writer.becomeIdle()
-  }
-
-  /** @param {Promise<void>} publication that tells readers in other processes what is acknowledged, before callers are told */
-  waitForReaders (publication) {
-    const { writer } = this
-    if (writer.state !== 'settling') writer.enter('settling')
-    this.mayAnswer = false
-    publication.then(() => process.nextTick(() => {
-      this.mayAnswer = true
-      writer.becomeIdle()
-    }))
+    // before callers are told
+    if (groups.length > 0) writer.metadata.publish()
+    writer.becomeIdle()
   }
 
   /** @param {CommitGroup} group the last one that is acknowledged */
@@ -200,7 +193,6 @@ class Committer {
 
   /** Readers see the new end before callers are told of it. */
   answer () {
-    if (!this.mayAnswer) return
     const { lastSeq } = this.appender
     if (this.toldSeq !== lastSeq) {
       this.toldSeq = lastSeq
@@ -262,7 +254,7 @@ class Committer {
   dropUnwritten (err) {
     this.forgetUnacknowledged()
     // not if an fsync has failed: then the file is left as it is, and the next owner finds what is in it
-    this.writer.clients.voidFrom(this.acknowledged)
+    this.writer.clients.rollBack(this.acknowledged)
     this.appender.countFailed(this.waiters.rollBack(this.acknowledged, err))
     this.settleWaiters()
     this.answer()

@@ -18,6 +18,7 @@ const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
 const { holeOf } = require('../format/hole')
 const errors = require('../errors')
+const { SingleTimer } = require('../clock')
 const { Block } = require('../format/block')
 const { deletionOf, wholeDeletionOf } = require('../format/deletions')
 const { callBack, promised } = require('../callbacks')
@@ -32,7 +33,7 @@ const MAX_RECORDS = 1000
 const MAX_RANGE_BYTES = 1024 * 1024
 
 /**
- * @typedef {(err?: Error | null) => void} Done
+ * @typedef {(err: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done } | import('./range-deletion').RangeRequest} Request
  * @typedef {import('../format/deletions').Deletion} Deletion
  *
@@ -59,21 +60,18 @@ class Deleter {
     this.requests = new Map()
     /** Ranges that are not deleted yet, the first one first. @type {RangeDeletion[]} */
     this.ranges = []
-    /** What is recorded is to be made durable, and to go into the log's file. */
-    this.mustFlush = false
-    /** Called when all is durable. @type {Array<(err: Error | null) => void>} */
-    this.waiting = []
-    /** @type {import('../clock').Timer | null} */
-    this.timer = null
+    /** The next operation, for what was asked for. @type {Promise<void> | null} */
+    this.next = null
+    /** The next operation that makes deletions durable. @type {Promise<void> | null} */
+    this.flushing = null
+    /** Writes of zeros into the log's file, in progress. @type {Promise<void> | null} */
+    this.applying = null
+    this.timer = new SingleTimer(clock, () => this.ontimer())
     this.holes = new HoleMaker(this)
   }
 
   get hasRequests () {
     return this.requests.size > 0 || this.ranges.length > 0
-  }
-
-  get hasWork () {
-    return this.hasRequests || this.mustFlush || this.holes.isDue
   }
 
   /** Whether a power cut may undo deletions. */
@@ -88,7 +86,7 @@ class Deleter {
    * @param {Done} cb
    */
   request (seq, cb) {
-    this.add(Math.floor(seq / this.blocks.blockSize), { seq, cb })
+    this.add(Math.floor(seq / this.blocks.blockSize), { seq, cb: (err) => process.nextTick(cb, err) })
   }
 
   /**
@@ -99,22 +97,22 @@ class Deleter {
   requestRange (min, max, cb) {
     const { blocks } = this
     const first = Math.max(min, blocks.start)
-    const done = (/** @type {Error | null | undefined} */ err) => {
+    const done = (/** @type {Error | null} */ err) => {
       if (err || min >= blocks.start) cb(err)
       else this.whenTrimIsDurable(cb)
     }
-    if (first > max) process.nextTick(done, null)
-    else this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
+    if (first > max) return process.nextTick(done, null)
+    this.ranges.push(new RangeDeletion(first, max, blocks.blockSize, done))
+    this.start()
   }
 
   /** @param {Done} cb called when what was trimmed is as durable as what was deleted has to be */
   whenTrimIsDurable (cb) {
     const { file, options: { sync }, writer } = this
-    if (file.metadata !== null && sync === 'always') return callBack(writer.metadata.sync(), cb)
-    if (file.metadata !== null || writer.trimmer.isDurable) return cb(null)
+    if (file.metadata !== null && sync === 'always') callBack(writer.metadata.sync(), cb)
+    else if (file.metadata !== null) cb(null)
     // only zeros tell of it
-    writer.trimmer.request(this.blocks.start, cb)
-    writer.schedule()
+    else callBack(writer.trimmer.free(), cb)
   }
 
   /**
@@ -133,6 +131,7 @@ class Deleter {
     const requests = this.requests.get(number)
     if (requests === undefined) this.requests.set(number, [request])
     else requests.push(request)
+    this.start()
   }
 
   /**
@@ -148,9 +147,45 @@ class Deleter {
       if (now === null) answer([request.cb], null)
       else this.request(now, request.cb)
     }
-    for (const range of this.ranges) range.move(map, this.blocks.blockSize)
-    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
+    for (const range of this.ranges) range.move(map)
     this.holes.moved()
+  }
+
+  // Operations
+
+  /** @returns {Promise<void>} resolves when the next one is over; others follow while there are requests */
+  start () {
+    if (this.next === null) {
+      const next = this.next = this.writer.exclusively(() => {
+        this.next = null
+        return this.step()
+      })
+      next.then(() => { if (this.hasRequests) this.start() }, err => this.fail(err))
+    }
+    return this.next
+  }
+
+  /** @param {Error} err the writer has failed */
+  fail (err) {
+    this.next = null
+    for (const requests of this.requests.values()) answer(requests.map(({ cb }) => cb), err)
+    this.requests.clear()
+    for (const range of this.ranges) range.fail(err)
+    this.answerRanges()
+  }
+
+  /** Deletes what was asked for in the first blocks. */
+  async step () {
+    const [range] = this.ranges
+    if (range !== undefined && this.holes.mustSettle(range)) await this.writer.deletions.settle().catch(err => range.fail(err))
+    const changes = await this.load()
+    if (changes.length > 0) await this.commit(changes)
+    this.answerRanges()
+  }
+
+  answerRanges () {
+    for (const { cb, failure } of this.ranges.filter(({ isOver }) => isOver)) process.nextTick(cb, failure)
+    this.ranges = this.ranges.filter(({ isOver }) => !isOver)
   }
 
   /**
@@ -159,72 +194,56 @@ class Deleter {
    * @returns {((err: Error | null) => void) | undefined} what to call when all else is durable
    */
   syncFirst (cb) {
-    if (!this.hasUnsynced && !this.hasRequests) return cb
-    this.mustFlush = true
-    return cb === undefined ? cb : (err) => this.callWhenDurable(cb, err)
+    if (this.writer.state === 'closed' || (!this.hasUnsynced && !this.hasRequests)) return cb
+    const flushed = this.flush()
+    flushed.catch(() => {})
+    return cb === undefined ? cb : (err) => err ? cb(err) : callBack(flushed, cb)
   }
 
-  /**
-   * @param {(err: Error | null) => void} cb
-   * @param {Error | null} err
-   */
-  callWhenDurable (cb, err) {
-    if (err || this.writer.state === 'closed' || !(this.hasUnsynced || this.hasWork)) return cb(err)
-    this.waiting.push(cb)
-    this.mustFlush = true
-    this.writer.schedule()
+  /** @returns {Promise<void>} resolves when all that was deleted is durable; the log's file gets the zeros after that */
+  flush () {
+    if (this.flushing === null) {
+      this.flushing = this.writer.exclusively(() => {
+        this.flushing = null
+        return this.writer.deletions.makeDurable()
+      })
+      // what is recorded and durable is done; only the zeros are tried again, later
+      this.flushing.then(() => this.apply()).then(() => this.considerHoles()).catch(() => {}).then(() => this.startTimer())
+    }
+    return this.flushing
   }
 
-  /**
-   * Nothing more will be done.
-   * @param {Error | null} err null: all is done
-   */
-  end (err) {
-    this.stopTimer()
-    this.mustFlush = false
-    for (const requests of this.requests.values()) answer(requests.map(({ cb }) => cb), err)
-    this.requests.clear()
-    for (const range of this.ranges.splice(0)) range.fail(err)
-    this.holes.end(err)
-    answer(this.waiting.splice(0), err)
+  /** Gives the log's file the zeros of what was deleted, a part at a time. */
+  apply () {
+    this.applying ??= this.applyParts().finally(() => { this.applying = null })
+    return this.applying
   }
 
-  /**
-   * Deletes what was asked for in the first blocks, while nothing else changes the file.
-   * @param {() => void} done
-   */
-  run (done) {
-    this.step().then(() => process.nextTick(done))
+  async applyParts () {
+    const { deletions } = this.writer
+    while (deletions.pending.size > 0) {
+      await this.writer.exclusively(async () => {
+        await deletions.makeDurable()
+        await deletions.writeZeros(MAX_BLOCKS)
+      })
+    }
   }
 
-  async step () {
-    if (this.ranges.length > 0) await this.settleRange(this.ranges[0])
-    const changes = await this.load()
-    if (changes.length > 0) await this.commit(changes)
-    if (this.writer.failure !== null) return
-    if (this.mustFlush) await this.flushSome()
-    else if (this.holes.isDue && !this.hasRequests) await this.holes.makeSome()
+  /** There is no timer that makes them. */
+  async considerHoles () {
+    if (this.options.sync === 'never' && this.holes.hasSome) await this.holes.make()
   }
 
-  /**
-   * Before it is deleted by whole blocks.
-   * @param {RangeDeletion} range
-   */
-  async settleRange (range) {
-    const { blockSize, tail } = this.blocks
-    const isSettled = range.isSettled
-    range.isSettled = true
-    if (isSettled) return
-    this.holes.update()
-    const mustSettle = this.holes.mustSettle(range.next * blockSize, Math.min(range.last + 1, tail.number) * blockSize)
-    if (mustSettle) await this.writer.deletions.settle().catch(err => range.fail(err))
+  /** @param {() => void} cb called when nothing is left to be done before the log is closed */
+  finish (cb) {
+    if (this.writer.failure !== null || !(this.hasRequests || this.holes.mayHaveSome)) return cb()
+    this.holes.make().catch(() => {}).then(cb)
   }
 
   /** @returns {Promise<Change[]>} */
   async load () {
     /** @type {Change[]} */
     const changes = []
-    this.holes.update()
     await Promise.all([...this.takeRequests()].map(([number, requests]) => new Promise((resolve) => {
       this.blocks.get(number, requests.some(request => 'seq' in request), (err, block) => {
         if (err) this.refuse(number, requests, err)
@@ -264,14 +283,13 @@ class Deleter {
     }
     const most = Math.min(MAX_BLOCKS, Math.max(1, Math.floor(MAX_RANGE_BYTES / this.blocks.blockSize)))
     for (const range of this.ranges) {
-      while (range.hasNext && taken.size < most) {
+      while (!range.isOver && taken.size < most) {
         const [number, request] = range.take()
         const requests = taken.get(number)
         if (requests === undefined) taken.set(number, [request])
         else requests.push(request)
       }
     }
-    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     return taken
   }
 
@@ -376,25 +394,6 @@ class Deleter {
     block.setBuffer(whole)
   }
 
-  /** Makes durable what was deleted, and gives it to the log's file, a part at a time. */
-  async flushSome () {
-    const { deletions } = this.writer
-    this.mustFlush = false
-    const waiting = this.waiting.splice(0)
-    try {
-      await deletions.makeDurable()
-      answer(waiting.splice(0), null)
-      await deletions.writeZeros(MAX_BLOCKS)
-      if (deletions.pending.size > 0) this.mustFlush = true
-      // there is no timer
-      else if (this.options.sync === 'never') this.holes.isDue ||= this.holes.hasSome
-    } catch (err) {
-      // what is recorded and durable is done; only the zeros are tried again, later
-      answer(waiting, /** @type {Error} */ (err))
-    }
-    this.startTimer()
-  }
-
   /**
    * Blocks were trimmed: nothing in them is left to be deleted.
    * @param {number} first number of the first that is not
@@ -402,28 +401,23 @@ class Deleter {
   trim (first) {
     this.writer.deletions.trim(first)
     for (const range of this.ranges) range.skipTo(first)
-    this.ranges = this.ranges.filter(({ hasNext }) => hasNext)
     this.holes.trim(first)
   }
 
-  startTimer () {
-    const { sync } = this.options
-    if (sync === 'never' || this.timer !== null || this.writer.failure !== null) return
-    const mustFlush = () => sync === 'interval' && (this.hasUnsynced || this.writer.deletions.pending.size > 0)
-    if (!mustFlush() && !this.holes.hasSome) return
-    this.timer = this.clock.setTimeout(() => {
-      this.timer = null
-      // deletions that came after the timer was started wait for it, too
-      this.mustFlush ||= mustFlush()
-      this.holes.isDue ||= this.holes.hasSome
-      this.writer.schedule()
-    }, this.options.syncInterval)
-    this.timer.unref()
+  /** Whether deletions wait for the timer. */
+  get mustFlush () {
+    return this.options.sync === 'interval' && (this.hasUnsynced || this.writer.deletions.pending.size > 0)
   }
 
-  stopTimer () {
-    if (this.timer !== null) this.clock.clearTimeout(this.timer)
-    this.timer = null
+  startTimer () {
+    const { sync, syncInterval } = this.options
+    if (sync === 'never' || this.timer.isRunning || this.writer.failure !== null) return
+    if (this.mustFlush || this.holes.hasSome) this.timer.start(syncInterval)
+  }
+
+  ontimer () {
+    if (this.mustFlush) this.flush().catch(() => {})
+    if (this.holes.hasSome) this.holes.make().catch(() => {})
   }
 }
 
@@ -451,11 +445,11 @@ function hasOthers ({ buffer, end }, positions) {
 }
 
 /**
- * @param {Array<(err: Error | null) => void>} callbacks
+ * @param {Done[]} callbacks
  * @param {Error | null} err
  */
 function answer (callbacks, err) {
-  for (const cb of callbacks) process.nextTick(cb, err)
+  for (const cb of callbacks) cb(err)
 }
 
 module.exports = { Deleter }

@@ -5,6 +5,7 @@
 // failed write has rolled back since.
 
 const errors = require('../errors')
+const { SingleTimer } = require('../clock')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -37,7 +38,6 @@ class Durability {
   constructor (file, options, clock, progress, listeners) {
     this.file = file
     this.options = options
-    this.clock = clock
     this.progress = progress
     this.listeners = listeners
     /** Up to this offset everything is durable. */
@@ -53,8 +53,7 @@ class Durability {
     this.truncatedBy = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
-    /** @type {import('../clock').Timer | null} */
-    this.timer = null
+    this.timer = new SingleTimer(clock, () => { if (progress.written > this.synced) this.start() })
     /** Called when no fsync is in progress. @type {(() => void) | null} */
     this.onquiet = null
     /** @type {Error | null} */
@@ -121,25 +120,11 @@ class Durability {
 
   /** After data was acknowledged: starts an fsync if it is due, or the timer that will. */
   consider () {
-    const { sync, syncBytes } = this.options
+    const { sync, syncBytes, syncInterval } = this.options
     const unsynced = this.progress.written - this.synced
     if (sync !== 'interval' || unsynced <= 0 || this.isSyncing || this.failure !== null) return
     if (unsynced >= syncBytes / 2) this.start()
-    else this.startTimer()
-  }
-
-  startTimer () {
-    if (this.timer !== null) return
-    this.timer = this.clock.setTimeout(() => {
-      this.timer = null
-      if (this.progress.written > this.synced) this.start()
-    }, this.options.syncInterval)
-    this.timer.unref()
-  }
-
-  stopTimer () {
-    if (this.timer !== null) this.clock.clearTimeout(this.timer)
-    this.timer = null
+    else this.timer.start(syncInterval)
   }
 
   /** Starts an fsync, unless one is in progress; callers that wait for more than it covers get the next one. */
@@ -149,7 +134,7 @@ class Durability {
     this.progress.recordCount.startSync()
     this.isSyncing = true
     this.covers = this.progress.written
-    this.stopTimer()
+    this.timer.stop()
     this.fsync((err) => {
       this.isSyncing = false
       if (err) this.fail(err)
@@ -204,7 +189,7 @@ class Durability {
    */
   moveTo (end) {
     this.synced = this.covers = end
-    this.stopTimer()
+    this.timer.stop()
   }
 
   /**
@@ -246,7 +231,7 @@ class Durability {
   fail (failure) {
     if (this.failure !== null) return
     this.failure = failure
-    this.stopTimer()
+    this.timer.stop()
     const waiting = this.waiting.splice(0)
     // first, so that the operations that end now find a writer that has failed
     this.listeners.onfailure(failure)

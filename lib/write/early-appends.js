@@ -26,27 +26,51 @@ const NO_BYTES = Buffer.alloc(0)
  * @typedef {Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
  */
 
-/** Remembers which records are atomic batches. */
-class EarlyPacker extends Packer {
+/** @typedef {{ isAtomic: boolean, after: number | null }} CallOptions after: see `appendAfter`; null: the call has no condition */
+
+/** @type {CallOptions} */
+const NO_OPTIONS = { isAtomic: false, after: null }
+
+/**
+ * Remembers which calls are atomic or conditional: they are made again.
+ * @extends {Appender<Packer>}
+ */
+class EarlyAppender extends Appender {
   /**
-   * @param {Block} tail
-   * @param {number} blockSize
-   * @param {boolean} checksum
+   * @param {Packer} packer
+   * @param {import('./appender').Limits} limits
    */
-  constructor (tail, blockSize, checksum) {
-    super(tail, blockSize, checksum)
-    /** The seq of the first record of each atomic batch. @type {Set<number>} */
-    this.batches = new Set()
+  constructor (packer, limits) {
+    super(packer, limits, -1, () => {})
+    /** By the seq of the call's last record. @type {Map<number, CallOptions>} */
+    this.options = new Map()
   }
 
   /**
-   * @param {Uint8Array[]} batch as for Packer
+   * @param {Uint8Array[]} batch
+   * @param {boolean} isForced
+   * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
    * @returns {number[]}
    */
-  addAtomic (batch) {
-    const seqs = super.addAtomic(batch)
-    this.batches.add(seqs[0])
+  appendAtomic (batch, isForced, cb) {
+    const seqs = super.appendAtomic(batch, isForced, cb)
+    if (seqs.length > 0) this.options.set(seqs[seqs.length - 1], { isAtomic: true, after: null })
     return seqs
+  }
+
+  /**
+   * @param {number} after what it is compared with is known when the log is open
+   * @param {Uint8Array[]} batch
+   * @param {boolean} isForced
+   * @param {boolean} isAtomic
+   * @param {((err: Error | null, result?: any) => void) | undefined} cb
+   */
+  appendAfter (after, batch, isForced, isAtomic, cb) {
+    const { records } = this.counts.appended
+    if (isAtomic) this.appendAtomic(batch, isForced, cb)
+    else this.appendBatch(batch, isForced, cb)
+    const isAccepted = this.counts.appended.records > records
+    if (isAccepted) this.options.set(this.lastAppended, { isAtomic, after })
   }
 }
 
@@ -58,8 +82,8 @@ class EarlyAppends {
    */
   constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, limits, onrefused) {
     const tail = new Block(0, Buffer.allocUnsafe(blockSize), 0, false)
-    this.packer = new EarlyPacker(tail, blockSize, checksum)
-    this.appender = new Appender(this.packer, limits, -1, () => {})
+    this.packer = new Packer(tail, blockSize, checksum)
+    this.appender = new EarlyAppender(this.packer, limits)
     // the calls before it must not report it
     this.appender.waiters.refusedSilently = onrefused
   }
@@ -79,8 +103,8 @@ class EarlyAppends {
    * @returns {boolean} whether the blocks can follow what is in the log
    */
   canFollow ({ blockSize, end }) {
-    const { blocks, batches } = this.packer
-    if (blockSize !== this.packer.blockSize || batches.size > 0) return false
+    const { blocks } = this.packer
+    if (blockSize !== this.packer.blockSize || this.appender.options.size > 0) return false
     return end === 0 || (blocks.length >= MANY_BLOCKS && blocks.length * blockSize >= MANY_BYTES)
   }
 
@@ -106,11 +130,11 @@ class EarlyAppends {
    * @param {RecordCodec} records
    */
   appendGroup ({ callbacks, seqs, count }, packed, appender, records) {
-    const { forced } = this.appender
+    const { forced, options } = this.appender
     for (let i = 0; i < count; i++) {
       const cb = callbacks[i]
-      const isAtomic = packed.isAtomic()
       const batch = records.joined(packed.takeUpTo(seqs[i]))
+      const { isAtomic, after } = (batch.length > 0 && options.get(seqs[i])) || NO_OPTIONS
       // those before the last one that is forced can be, too; but a batch without records would be a sync of its own
       const isForced = packed.taken <= forced && (batch.length > 0 || packed.isOver())
       try {
@@ -121,7 +145,8 @@ class EarlyAppends {
         continue
       }
       if (batch.length === 0) appender.appendBatch(batch, isForced, cb)
-      else if (isAtomic) appender.appendAtomic(batch, isForced, cb && ((err, seqs) => cb(err, seqs?.[seqs.length - 1])))
+      else if (after !== null) appender.appendAfter(after, batch, isForced, isAtomic, isAtomic ? lastOf(cb) : cb)
+      else if (isAtomic) appender.appendAtomic(batch, isForced, lastOf(cb))
       else if (batch.length === 1) appender.append(batch[0], isForced, cb)
       else appender.appendBatch(batch, isForced, cb)
     }
@@ -142,10 +167,9 @@ class EarlyAppends {
 
 /** The records in a packer's blocks, first to last. */
 class PackedRecords {
-  /** @param {EarlyPacker} packer */
-  constructor ({ blocks, blockSize, position, batches }) {
+  /** @param {Packer} packer */
+  constructor ({ blocks, blockSize, position }) {
     this.blockSize = blockSize
-    this.batches = batches
     /** Those before `index` are not needed any more. @type {Array<Block | null>} */
     this.blocks = blocks
     this.index = 0
@@ -165,11 +189,6 @@ class PackedRecords {
     this.buffer = /** @type {Block} */ (this.blocks[index]).buffer
     this.position = 0
     this.end = index === this.blocks.length - 1 ? this.lastEnd : layout.paddingStart(this.buffer)
-  }
-
-  /** Whether the next record is the first one of an atomic batch. */
-  isAtomic () {
-    return this.batches.has(this.index * this.blockSize + this.position)
   }
 
   isOver () {
@@ -193,6 +212,14 @@ class PackedRecords {
     }
     return batch
   }
+}
+
+/**
+ * @param {import('./commit-group').Appended | undefined} cb of an atomic batch
+ * @returns {((err: Error | null, seqs?: number[]) => void) | undefined}
+ */
+function lastOf (cb) {
+  return cb && ((err, seqs) => cb(err, seqs?.[seqs.length - 1]))
 }
 
 module.exports = { EarlyAppends }

@@ -17,8 +17,6 @@ const MAX_PUNCH_TIME = 3
 /** The most blocks punched, or asked for, at a time. */
 const MAX_BLOCKS = 64
 
-/** @typedef {(err?: Error | null) => void} Done */
-
 class HoleMaker {
   /** @param {import('./deleter').Deleter} deleter */
   constructor (deleter) {
@@ -30,34 +28,32 @@ class HoleMaker {
     this.blockSize = deleter.blocks.blockSize
     /** Blocks that may have become empty, and could not become holes then. @type {Set<number>} */
     this.emptied = new Set()
-    /** Those that could not either when they were tried: they are tried again with others. @type {Set<number>} */
-    this.postponed = new Set()
-    /** What `unsettled` is; null: it has to be looked up. @type {Set<number> | null} */
-    this.knownUnsettled = null
-    /** Why a block could not become a hole. @type {Error | null} */
-    this.failure = null
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
     /** What was freed since the log was opened. */
     this.freed = { blocks: 0, bytes: 0 }
-    /** They are to be made now. */
-    this.isDue = false
-    /** Called when nothing is left to be done. @type {Done[]} */
-    this.waiting = []
+    /** Of all, in progress. @type {Promise<void> | null} */
+    this.making = null
   }
 
+  /** Whether there is something to make now. */
   get hasSome () {
-    return this.emptied.size > 0 || this.unpunched.size > 0
+    return this.unpunched.size > 0 || this.sealed.length > 0
   }
 
-  /** Before blocks are looked at. */
-  update () {
-    this.knownUnsettled = null
+  /** Whether some may be made before the log is closed. */
+  get mayHaveSome () {
+    return this.file.metadata !== null && (this.hasSome || this.writer.deletions.pending.size > 0)
   }
 
-  /** Offsets of blocks that the log's file does not have durably without all their deleted records. */
-  get unsettled () {
-    return (this.knownUnsettled ??= this.writer.metadata.blocksInDoubt())
+  /** The first blocks that may be empty, and behind which the log goes on: the recovery point can be moved behind them. */
+  get sealed () {
+    const sealed = []
+    for (const number of this.emptied) {
+      if (sealed.length === MAX_BLOCKS) break
+      if ((number + 1) * this.blockSize < this.writer.acknowledged) sealed.push(number)
+    }
+    return sealed
   }
 
   /**
@@ -67,22 +63,18 @@ class HoleMaker {
   canBecomeHole (number) {
     const { file, writer, blockSize } = this
     const start = number * blockSize
-    const end = start + blockSize
-    if (!this.isOn || file.metadata === null || end >= writer.metadata.end || this.unsettled.has(start)) return false
-    // the next owner of a shared log may have to count records there
-    return !writer.clients.mayAskFor(start, end)
+    return this.isOn && file.metadata !== null && start + blockSize < writer.metadata.end && !writer.metadata.isInDoubt(start)
   }
 
   /**
-   * @param {number} start offset of a block
-   * @param {number} end offset of a block
-   * @returns {boolean} whether blocks between them can become holes only when `settle` has succeeded
+   * @param {import('./range-deletion').RangeDeletion} range
+   * @returns {boolean} whether its blocks can become holes at once only when the recovery point has moved up
    */
-  mustSettle (start, end) {
-    const { file, writer } = this
-    if (file.metadata === null || end <= start) return false
-    const isBehind = end < writer.acknowledged && end >= writer.metadata.end
-    return isBehind || [...this.unsettled].some(block => block >= start && block < end)
+  mustSettle ({ next, last }) {
+    const { file, writer, blockSize } = this
+    const { tail } = writer.blocks
+    const end = Math.min(last + 1, tail.number) * blockSize
+    return file.metadata !== null && next < tail.number && end < writer.acknowledged && end >= writer.metadata.end
   }
 
   /** @param {number} number of a block in which all records may be deleted now */
@@ -107,66 +99,46 @@ class HoleMaker {
   /** The log is another file now, without these blocks. */
   moved () {
     this.emptied.clear()
-    this.postponed.clear()
     this.unpunched.clear()
-    this.update()
   }
 
   /** @param {number} first number of the first block that was not trimmed */
   trim (first) {
-    for (const blocks of [this.emptied, this.postponed, this.unpunched]) {
+    for (const blocks of [this.emptied, this.unpunched]) {
       for (const number of [...blocks.keys()]) if (number < first) blocks.delete(number)
     }
   }
 
-  /** Before the log is closed. */
-  finishAll () {
-    const mayHave = this.hasSome || this.postponed.size > 0 || this.writer.deletions.pending.size > 0
-    if (this.file.metadata !== null && mayHave) this.isDue = true
+  /** @returns {Promise<void>} resolves when all blocks known to be empty are holes, and punched */
+  make () {
+    this.making ??= this.makeAll().finally(() => { this.making = null })
+    return this.making
   }
 
-  /** @param {Done} cb called when all blocks known to be empty are holes, and punched */
-  finish (cb) {
-    const { refusal } = this.writer.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
-    this.waiting.push(cb)
-    this.isDue = true
-    this.writer.schedule()
+  async makeAll () {
+    const { deleter, writer } = this
+    /** @type {Error | null} */
+    let failure = null
+    while (deleter.hasRequests) await deleter.start()
+    for (let possible = await this.findPossible(); possible.length > 0; possible = await this.findPossible()) {
+      await Promise.all(possible.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
+    }
+    await deleter.apply()
+    while (this.unpunched.size > 0) await writer.exclusively(() => this.punchSome())
+    if (failure !== null) throw failure
   }
 
-  /** A part of it, when the deleter has nothing else to do. */
-  async makeSome () {
-    const { deletions } = this.writer
-    try {
-      if (this.emptied.size > 0) await this.requestEmptied()
-      else if (deletions.pending.size > 0) {
-        await deletions.makeDurable()
-        await deletions.writeZeros(MAX_BLOCKS)
-      } else if (this.unpunched.size > 0) await this.punchSome()
-      else this.end(null)
-    } catch (err) {
-      this.end(/** @type {Error} */ (err))
-    }
-  }
-
-  /** Asks for blocks that are empty; those that are not are left alone. */
-  async requestEmptied () {
-    const { deleter, writer, emptied, postponed, blockSize } = this
-    const sealed = [...emptied, ...postponed].filter(number => number < deleter.blocks.tail.number)
-    this.update()
-    if (sealed.some(number => this.mustSettle(number * blockSize, (number + 1) * blockSize))) {
-      await writer.deletions.settle()
-      this.update()
-    }
-    const possible = sealed.filter(number => this.canBecomeHole(number)).slice(0, MAX_BLOCKS)
-    for (const number of possible) {
-      emptied.delete(number)
-      postponed.delete(number)
-      deleter.requestHole(number, (err) => { this.failure ??= err ?? null })
-    }
-    if (possible.length > 0 && writer.failure === null) return
-    for (const number of emptied) postponed.add(number)
-    emptied.clear()
+  /** @returns {Promise<number[]>} blocks that may be empty and can become holes */
+  async findPossible () {
+    const { writer, emptied } = this
+    if (this.sealed.length === 0) return []
+    return writer.exclusively(async () => {
+      const { sealed } = this
+      if (!sealed.every(number => this.canBecomeHole(number))) await writer.deletions.settle()
+      const possible = sealed.filter(number => this.canBecomeHole(number))
+      for (const number of possible) emptied.delete(number)
+      return possible
+    })
   }
 
   async punchSome () {
@@ -195,14 +167,6 @@ class HoleMaker {
     if (freed <= 0) return
     this.freed.blocks++
     this.freed.bytes += freed
-  }
-
-  /** @param {Error | null} err nothing more is done for now */
-  end (err) {
-    const failure = err ?? this.failure
-    this.isDue = false
-    this.failure = null
-    for (const cb of this.waiting.splice(0)) process.nextTick(cb, failure)
   }
 }
 

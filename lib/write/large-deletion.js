@@ -6,7 +6,7 @@
 
 const chunk = require('../format/chunk')
 const errors = require('../errors')
-const { callAll } = require('../callbacks')
+const { callBack, promised } = require('../callbacks')
 const { openCursor, RECORD, WAITING, FAILED } = require('../read/cursor')
 
 /** Parts that are deleted at a time: their requests take memory. */
@@ -27,10 +27,8 @@ class LargeDeletion {
     this.opened = opened
     /** Of single records, in progress. @type {Set<Deletion>} */
     this.deletions = new Set()
-    /** Deletions that have not called back. */
-    this.pending = 0
-    /** Called when there are none. @type {Array<() => void>} */
-    this.waiting = []
+    /** Deletions that have not called back. @type {Set<Promise<void>>} */
+    this.pending = new Set()
   }
 
   /** Another one from the moment on at which this process becomes the owner of a shared log. */
@@ -38,10 +36,13 @@ class LargeDeletion {
     return /** @type {NonNullable<Opened['writer']>} */ (this.opened.writer)
   }
 
-  /** @param {() => void} cb called when no deletion is pending; at once, if none is */
-  whenDone (cb) {
-    if (this.pending === 0) cb()
-    else this.waiting.push(cb)
+  /**
+   * @param {Promise<void>} deleted
+   * @param {Done} cb called when it is settled
+   */
+  answer (deleted, cb) {
+    this.pending.add(deleted)
+    callBack(deleted.finally(() => this.pending.delete(deleted)), cb)
   }
 
   /**
@@ -49,17 +50,21 @@ class LargeDeletion {
    * @param {Done} cb flumelog:not-found for a part of a large record
    */
   delete (seq, cb) {
+    this.answer(this.deleteRecord(seq), cb)
+  }
+
+  /** @param {number} seq */
+  async deleteRecord (seq) {
     /** @type {Deletion} */
     const deletion = { seq, parts: [] }
     this.deletions.add(deletion)
-    const done = this.start((err) => {
+    try {
+      await this.findParts(deletion)
+      await promised(cb => deletion.seq === null ? cb() : this.writer.delete(deletion.seq, cb))
+      await this.deleteParts(deletion)
+    } finally {
       this.deletions.delete(deletion)
-      cb(err)
-    })
-    this.findParts(deletion, (err) => {
-      if (err || deletion.seq === null) return process.nextTick(done, err)
-      this.writer.delete(deletion.seq, (err) => err ? done(err) : this.deleteParts(deletion, done))
-    })
+    }
   }
 
   /**
@@ -81,102 +86,90 @@ class LargeDeletion {
    * @param {Done} cb
    */
   deleteRange (min, max, cb) {
-    const done = this.start(cb)
+    this.answer(this.deleteAll(min, max), cb)
+  }
+
+  /**
+   * @param {number} min
+   * @param {number} max
+   */
+  async deleteAll (min, max) {
     const { blocks } = this.opened
-    const find = () => {
-      for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
-        const isPart = found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART
-        if (isPart) continue
-        blocks.cursors.delete(cursor)
-        cursor.stop()
-        // a block that cannot be read is an error of the deletion; these bounds have moved, if the log is another file now
-        const last = found === RECORD ? cursor.seq : found === FAILED ? cursor.max : -1
-        if (last >= cursor.min) this.writer.deleteRange(cursor.min, last, done)
-        // what was trimmed must not come back after a crash
-        else if (cursor.min < blocks.start) this.writer.deleteRange(cursor.min, blocks.start - 1, done)
-        else process.nextTick(done, null)
-        return
-      }
-    }
-    const cursor = openCursor(blocks, { min, max, reverse: true, useCache: true, fromStart: true }, find)
-    blocks.cursors.add(cursor)
-    find()
+    await this.backward({ min, max, fromStart: true }, (cursor, found) => {
+      if (found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART) return undefined
+      // a block that cannot be read is an error of the deletion; these bounds have moved, if the log is another file now
+      const last = found === RECORD ? cursor.seq : found === FAILED ? cursor.max : -1
+      // what was trimmed must not come back after a crash
+      const end = Math.max(last, blocks.start - 1)
+      return cursor.min <= end ? promised(cb => this.writer.deleteRange(cursor.min, end, cb)) : Promise.resolve()
+    })
   }
 
-  /**
-   * @param {Done} cb
-   * @returns {Done} to be called when the deletion is over
-   */
-  start (cb) {
-    this.pending++
-    return (err) => {
-      if (--this.pending === 0) process.nextTick(callAll, this.waiting.splice(0), undefined)
-      cb(err)
-    }
-  }
-
-  /**
-   * @param {Deletion} deletion gets its parts
-   * @param {(err: Error | null) => void} cb
-   */
-  findParts (deletion, cb) {
+  /** @param {Deletion} deletion gets its parts */
+  async findParts (deletion) {
     const { blocks } = this.opened
     const { start: logStart } = blocks
     /** How many parts there are; -1: the record at `seq` comes first. */
     let count = -1
-    const end = (/** @type {Error | null} */ err) => {
-      cursor.stop()
-      blocks.cursors.delete(cursor)
-      const { seq } = deletion
-      // the deletion of `seq` says so when the trim is recorded
-      const isTrimmed = seq !== null && blocks.start !== logStart && seq < blocks.start
-      cb(isTrimmed ? null : err)
-    }
-    const find = () => {
-      // it changes only while blocks are read
+    const failure = await this.backward({ min: -Infinity, max: Number(deletion.seq), fromStart: false }, (cursor, found) => {
       const { seq, parts } = deletion
-      if (seq === null) return end(null)
-      for (let found = cursor.next(); found !== WAITING; found = cursor.next()) {
-        // where nothing, or something else, starts, the deletion of `seq` says so
-        if (found !== RECORD) return end(found === FAILED ? cursor.error : null)
-        const { buffer, start } = cursor
-        const kind = chunk.kindAt(buffer, start, cursor.end)
-        if (count === -1) {
-          if (cursor.seq === seq && kind === chunk.PART) return end(errors.startsPart(blocks.file.filename, seq))
-          if (cursor.seq !== seq || kind !== chunk.LAST) return end(null)
-          count = chunk.indexAt(buffer, start)
-        } else {
-          if (kind !== chunk.PART || chunk.indexAt(buffer, start) !== count - parts.length - 1) return end(null)
-          parts.push(cursor.seq)
-        }
-        if (parts.length === count) return end(null)
+      if (seq === null) return null
+      // where nothing, or something else, starts, the deletion of `seq` says so
+      if (found !== RECORD) return found === FAILED ? cursor.error : null
+      const { buffer, start } = cursor
+      const kind = chunk.kindAt(buffer, start, cursor.end)
+      if (count === -1) {
+        if (cursor.seq === seq && kind === chunk.PART) return errors.startsPart(blocks.file.filename, seq)
+        if (cursor.seq !== seq || kind !== chunk.LAST) return null
+        count = chunk.indexAt(buffer, start)
+      } else {
+        if (kind !== chunk.PART || chunk.indexAt(buffer, start) !== count - parts.length - 1) return null
+        parts.push(cursor.seq)
       }
-    }
-    const cursor = openCursor(blocks, { min: -Infinity, max: Number(deletion.seq), reverse: true, useCache: true, fromStart: false }, find)
-    blocks.cursors.add(cursor)
-    find()
+      return parts.length === count ? null : undefined
+    })
+    const { seq } = deletion
+    // the deletion of `seq` says so when the trim is recorded
+    const isTrimmed = seq !== null && blocks.start !== logStart && seq < blocks.start
+    if (failure !== null && !isTrimmed) throw failure
   }
 
   /**
-   * @param {Deletion} deletion whose parts are emptied
-   * @param {Done} cb
-   * @returns {void}
+   * Reads records from the last one in a range on.
+   * @template T
+   * @param {{ min: number, max: number, fromStart: boolean }} range
+   * @param {(cursor: import('../read/cursor').Cursor, found: number) => T | undefined} look called with what the cursor has found, before a
+   *   compaction can move it. Undefined: go on
+   * @returns {Promise<Awaited<T>>} what `look` returned
    */
-  deleteParts (deletion, cb) {
-    const { start } = this.opened.blocks
-    // what was trimmed meanwhile is gone
-    const some = deletion.parts.splice(-MAX_PARTS).filter(seq => seq >= start)
-    let left = some.length
-    if (left === 0) return deletion.parts.length === 0 ? cb(null) : this.deleteParts(deletion, cb)
-    /** @type {Error | null} */
-    let first = null
-    const ondeleted = (/** @type {import('../errors').CallbackError | null | undefined} */ err) => {
-      if (err?.code !== 'flumelog:trimmed') first ??= err ?? null
-      if (--left > 0) return
-      if (first !== null) cb(first)
-      else this.deleteParts(deletion, cb)
+  async backward (range, look) {
+    const { blocks } = this.opened
+    let wake = () => {}
+    const cursor = openCursor(blocks, { ...range, reverse: true, useCache: true }, () => wake())
+    blocks.cursors.add(cursor)
+    try {
+      for (;;) {
+        const found = cursor.next()
+        const result = found === WAITING ? await new Promise(resolve => { wake = () => resolve(undefined) }) : look(cursor, found)
+        if (result !== undefined) return result
+      }
+    } finally {
+      cursor.stop()
+      blocks.cursors.delete(cursor)
     }
-    for (const seq of some) this.writer.delete(seq, ondeleted)
+  }
+
+  /** @param {Deletion} deletion whose parts are emptied */
+  async deleteParts (deletion) {
+    while (deletion.parts.length > 0) {
+      /** @type {Error | null} */
+      let failure = null
+      await Promise.all(deletion.parts.splice(-MAX_PARTS).map(seq => promised(cb => this.writer.delete(seq, cb)).catch((err) => {
+        // what was trimmed meanwhile is gone
+        if (err.code !== 'flumelog:trimmed') failure ??= err
+      })))
+      if (failure !== null) throw failure
+    }
   }
 }
 

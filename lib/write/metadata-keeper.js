@@ -20,7 +20,7 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @property {import('./record-count').RecordCount} recordCount
  *
  * @typedef {object} Others
- * @property {() => import('../storage/metadata-text').ClientLine[]} listClients what the next owner of a shared log has to know
+ * @property {() => import('../storage/metadata-text').ClientRuns} listClients what the next owner of a shared log has to know
  * @property {() => number} freed up to this offset the blocks before the start are zeros, durably
  */
 
@@ -104,7 +104,7 @@ class MetadataKeeper {
   async ensureWritten () {
     const { metadata, progress } = this
     if (metadata === null || !this.mustBeWritten) return
-    const hasClients = metadata.metadata !== null && metadata.metadata.clients.length > 0
+    const hasClients = metadata.metadata !== null && Object.keys(metadata.metadata.clients).length > 0
     if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
     const { log = randomUUID() } = metadata.metadata ?? {}
     const writer = this.isOpen ? this.listed.writer : randomUUID()
@@ -271,6 +271,12 @@ class MetadataKeeper {
     })
   }
 
+  /** Makes durable what it says of clients. */
+  syncClients () {
+    this.hasUnsynced ||= Object.keys(this.listClients()).length > 0
+    return this.sync()
+  }
+
   /**
    * @param {Deletion[]} deletions that the log's file has now
    * @param {number} sync number of the fsync that makes them durable there
@@ -279,12 +285,14 @@ class MetadataKeeper {
     for (const deletion of deletions) if (this.deletions.has(deletion)) this.deletions.set(deletion, sync)
   }
 
-  /** @returns {Set<number>} offsets of blocks that the log may have with and without the records that are deleted in them, after a power cut */
-  blocksInDoubt () {
+  /**
+   * @param {number} start offset of a block
+   * @returns {boolean} whether, after a power cut, the file may have it with or without records that are deleted in it
+   */
+  isInDoubt (start) {
     const { lastSync } = this.progress
-    const blocks = new Set()
-    for (const [{ block }, sync] of this.deletions) if (sync > lastSync) blocks.add(block)
-    return blocks
+    for (const [{ block }, sync] of this.deletions) if (block === start && sync > lastSync) return true
+    return false
   }
 
   /**
@@ -301,7 +309,7 @@ class MetadataKeeper {
 
   /**
    * Another file takes the log's place, in which all that was deleted is deleted.
-   * @param {Place} next of that file
+   * @param {import('../storage/metadata-text').Next} next of that file
    * @param {() => Promise<void>} takePlace gives it the log's name, durably
    */
   handOver (next, takePlace) {
@@ -328,12 +336,9 @@ class MetadataKeeper {
     })
   }
 
-  /**
-   * Tells readers in other processes what has been acknowledged.
-   * @returns {Promise<void> | null} null: it is done
-   */
+  /** Tells readers in other processes what has been acknowledged. */
   publish () {
-    return this.isOpen && !this.isStopped && this.metadata !== null ? this.metadata.publish(this.progress.acknowledged) : null
+    if (this.isOpen && !this.isStopped && this.metadata !== null) this.metadata.publish(this.progress.acknowledged)
   }
 
   /** @returns {Promise<unknown>} settled when nothing is in progress any more; then the recovery point is not moved any more */
@@ -348,7 +353,7 @@ class MetadataKeeper {
       if (!this.isOpen) return
       const place = await this.place()
       const clients = this.listClients()
-      const closed = { ...place, closed: true, dropped: this.lastNumber, clients: clients.length === 0 ? null : clients }
+      const closed = { ...place, closed: true, dropped: this.lastNumber, clients: Object.keys(clients).length === 0 ? null : clients }
       this.isOpen = false
       // otherwise, the next opening recovers the log
       if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })

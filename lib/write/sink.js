@@ -142,7 +142,7 @@ class SinkReader {
       return this.fail(/** @type {Error} */ (err))
     }
     this.sizes.push(data.length)
-    appender.appendUnlimited(data, this.onstored)
+    appender.append(data, false, this.onstored, false)
   }
 
   /** @type {import('./commit-group').Appended} */

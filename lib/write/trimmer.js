@@ -29,10 +29,7 @@ const MAX_COUNTED = 64
  * @typedef {import('../format/block').Block} Block
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
- * @typedef {object} Request
- * @property {number} start records before it may go: the log is to start there, at most
- * @property {Trimmed} cb
- * @property {Known | null} known null: the caller waits for the space
+ * @typedef {{ start: number, known: Known | null }} Request start: records before it may go. known: null if the caller waits for the space
  *
  * @typedef {object} Known what was read already
  * @property {Block | null} block that starts there; null: it cannot be read
@@ -55,18 +52,12 @@ class Trimmer {
     this.punched = this.zeros = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */
     this.coveredBy = 0
-    /** @type {Request[]} */
-    this.requests = []
-    /** Called when the file has zeros up to the start. @type {Trimmed[]} */
-    this.waiting = []
-    /** The file is to get zeros up to the start. */
-    this.mustPunch = false
-    /** Whether it is freed in parts of any size. */
+    /** Of trims that wait for their turn. @type {Set<Request>} */
+    this.requests = new Set()
+    /** All of it, while it is in progress. @type {Promise<void> | null} */
+    this.freeing = null
+    /** Whether less than a batch is worth it, too. */
     this.isUrgent = false
-  }
-
-  get hasWork () {
-    return this.requests.length > 0 || this.mustPunch
   }
 
   /** Whether a power cut may take zeros from the file. */
@@ -87,57 +78,40 @@ class Trimmer {
 
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
-   * @param {Trimmed} cb given where it starts, when the blocks before it are freed
-   * @param {Known | null} [known] if it is given, nothing is trimmed unless that still may go; blocks are freed when that is worth it, and
-   *   `cb` is called before that
+   * @param {Known | null} [known] if it is given, nothing is trimmed unless that still may go, and blocks are freed later, when that is worth it
+   * @returns {Promise<number>} where it starts, when the blocks before it are freed
    */
-  request (start, cb, known = null) {
-    this.requests.push({ start, cb, known })
+  async trim (start, known = null) {
+    const { blocks, writer } = this
+    const request = { start, known }
+    this.requests.add(request)
+    try {
+      await writer.exclusively(() => this.advance(request))
+    } finally {
+      this.requests.delete(request)
+    }
+    if (known === null) await this.free()
+    // should it fail, the next trim tries it again, and closing the log does
+    else if (blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.free().catch(() => {})
+    return blocks.start
   }
 
-  /** The space of all that was trimmed is needed. */
+  /** The disk is full: what has been trimmed is freed at once, and what is trimmed next. */
   freeSoon () {
     this.isUrgent = true
-    if (this.punched < this.blocks.start) this.mustPunch = true
+    this.free().catch(() => {})
   }
 
-  /**
-   * Nothing more will be done.
-   * @param {Error | null} err null: all is done
-   */
-  end (err) {
-    this.mustPunch = false
-    this.waiting.push(...this.requests.splice(0).map(({ cb }) => cb))
-    this.answer(err)
+  /** Frees the space of all that was trimmed, a part at a time. */
+  free () {
+    this.freeing ??= this.freeParts().finally(() => { this.freeing = null })
+    return this.freeing
   }
 
-  /**
-   * Trims what was asked for, while nothing else changes the file.
-   * @param {() => void} done
-   */
-  run (done) {
-    this.step().then(() => process.nextTick(done))
-  }
-
-  async step () {
-    for (let request = this.requests.shift(); request !== undefined; request = this.requests.shift()) {
-      const err = await this.advance(request).then(() => null, err => err)
-      if (err !== null) process.nextTick(request.cb, err)
-      else if (request.known !== null) process.nextTick(request.cb, null, this.blocks.start)
-      else this.waiting.push(request.cb)
-    }
-    try {
-      if (this.waiting.length > 0 || this.blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.mustPunch = true
-      if (this.mustPunch) await this.punchSome()
-      if (this.punched < this.blocks.start) return
-      if (this.waiting.length > 0 && this.file.metadata === null && !this.isDurable) await promised(cb => this.writer.durability.syncAll(cb))
-      this.mustPunch = this.isUrgent = false
-      this.answer(null)
-    } catch (err) {
-      // it is tried again with the next request, and when the log is closed
-      this.mustPunch = false
-      this.answer(/** @type {Error} */ (err))
-    }
+  async freeParts () {
+    const { blocks, file, writer } = this
+    const isDone = () => this.punched === blocks.start && (file.metadata !== null || this.isDurable)
+    while (!isDone()) await writer.exclusively(() => this.punched < blocks.start ? this.punchSome() : promised(cb => writer.durability.syncAll(cb)))
   }
 
   // Readers
@@ -181,12 +155,12 @@ class Trimmer {
   /**
    * The log is another file now, in which all is punched.
    * @param {number} start
-   * @param {(offset: number) => number} move where a record is now, or the next one
+   * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveFile (start, move) {
+  moveFile (start, map) {
     this.punched = this.zeros = start
     this.coveredBy = 0
-    this.requests = this.requests.map(({ start, cb, known }) => ({ start: move(start), cb, known }))
+    for (const request of this.requests) request.start = map.up(request.start)
   }
 
   /**
@@ -259,18 +233,13 @@ class Trimmer {
       sync: () => promised(cb => durability.syncAll(cb))
     }, punched, to, blocks.blockSize)
     this.punched = to
+    if (to === blocks.start) this.isUrgent = false
     this.coveredBy = durability.startedSync + 1
   }
 
   /** The same, up to the log's start. */
   async flush () {
     while (this.punched < this.blocks.start) await this.punchSome()
-  }
-
-  /** @param {Error | null} err */
-  answer (err) {
-    const { start } = this.blocks
-    for (const cb of this.waiting.splice(0)) process.nextTick(() => err === null ? cb(null, start) : cb(err))
   }
 }
 

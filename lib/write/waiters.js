@@ -52,12 +52,12 @@ class Waiters {
   }
 
   /**
-   * @param {number} written offset
-   * @returns {number | undefined} the first offset after it at which a group ends
+   * @param {number} most offset up to which one write can store records
+   * @returns {number | undefined} the last offset before it at which a group ends, or the first one after it
    */
-  nextEnd (written) {
+  groupEnd (most) {
     this.endGroup()
-    return this.groups.find(({ end }) => end > written)?.end
+    return (this.groups.findLast(({ end }) => end <= most) ?? this.groups[0])?.end
   }
 
   /**
@@ -140,20 +140,7 @@ class Waiters {
   }
 
   /**
-   * The first calls of the oldest group are stored, and answered with success.
-   * @param {number} calls
-   * @param {number} records
-   * @param {number} bytes
-   * @returns {CommitGroup} them
-   */
-  acknowledgePart (calls, records, bytes) {
-    const stored = this.groups[0].takeStored(calls, records, bytes)
-    this.ready.push(stored)
-    return stored
-  }
-
-  /**
-   * Whoever waited for less than this is answered.
+   * Answers waits that are satisfied.
    * @param {Progress} progress
    */
   settle ({ acknowledged, synced, inFlight }) {
@@ -174,21 +161,37 @@ class Waiters {
     this.endGroup()
     const failed = this.groups
     this.groups = []
-    const isSilent = failed.some(group => group.hasCallWithoutCallback)
-    let isTold = false
-    for (const wait of this.waits) {
-      if (wait.end <= acknowledged) continue
-      wait.end = acknowledged
-      if (wait.cb === undefined) continue
-      if (isSilent) wait.error ??= error
-      isTold = true
-    }
+    if (failed.some(group => group.hasCallWithoutCallback)) this.failSilently(acknowledged, error)
+    for (const wait of this.waits) wait.end = Math.min(wait.end, acknowledged)
     for (const group of failed) {
       group.error = error
       this.ready.push(group)
     }
-    if (isSilent && !isTold) this.untold ??= error
     return failed
+  }
+
+  /**
+   * The oldest group, whose records are not stored, gets an error; those behind it do not.
+   * @param {Error} error
+   * @returns {CommitGroup} the group
+   */
+  refuseOldest (error) {
+    const group = /** @type {CommitGroup} */ (this.groups.shift())
+    group.error = error
+    this.ready.push(group)
+    if (group.hasCallWithoutCallback) this.failSilently(group.end - 1, error)
+    return group
+  }
+
+  /**
+   * An append without a callback has failed: calls that wait for it report the error, or else the next one.
+   * @param {number} before an offset before the end of the append
+   * @param {Error} error
+   */
+  failSilently (before, error) {
+    const waits = this.waits.filter(({ end, cb }) => end > before && cb !== undefined)
+    for (const wait of waits) wait.error ??= error
+    if (waits.length === 0) this.untold ??= error
   }
 
   /**

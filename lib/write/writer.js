@@ -23,15 +23,11 @@
 //     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
 //                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
-//                   acknowledged; its recovery point gets the end
-//                   that readers elsewhere see, if without blocking
+//                   acknowledged
 //     rollingBack   is truncated to `acknowledged`: a write failed    idle
-//     deleting      gets zeros, in up to 64 blocks, after these       idle; failed
-//                   deletions were recorded
-//     operating     is left alone for what another part of the log     idle; failed
-//                   does with it: see `exclusively`
-//     trimming      gets zeros for blocks at its head, after the recovery   idle; failed
-//                   point tells of it
+//     operating     is changed by one operation: deletions in up to    idle; failed
+//                   64 blocks, a trim, the end of a compaction; see
+//                   `exclusively`
 //     closing       is truncated and fsynced a last time, and FILE.meta  closed
 //                   says that the log is closed
 //     failed        is not changed any more: an fsync failed          closing
@@ -44,6 +40,7 @@
 // From preparing to rollingBack, these are the states of the committer.
 
 const errors = require('../errors')
+const { callBack } = require('../callbacks')
 const { Durability } = require('./durability')
 const { RecordCount } = require('./record-count')
 const { MetadataKeeper } = require('./metadata-keeper')
@@ -187,27 +184,55 @@ class Writer {
   }
 
   /**
+   * @param {(err: Error) => void} cb called if nothing is accepted any more
+   * @returns {boolean} whether that is so
+   */
+  refuses (cb) {
+    const { refusal } = this.appender
+    if (refusal === null) return false
+    process.nextTick(cb, refusal)
+    return true
+  }
+
+  /**
    * Deletes a record.
    * @param {number} seq
    * @param {Done} cb
    */
   delete (seq, cb) {
-    const { refusal } = this.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
-    this.deleter.request(seq, cb)
-    this.schedule()
+    if (!this.refuses(cb)) this.deleter.request(seq, cb)
   }
 
   /**
-   * Runs what needs the log's file for itself, when nothing else changes it, and nothing else does meanwhile.
+   * Deletes all records that start in a range.
+   * @param {number} min the least seq
+   * @param {number} max the greatest seq; in the log
+   * @param {Done} cb
+   */
+  deleteRange (min, max, cb) {
+    if (!this.refuses(cb)) this.deleter.requestRange(min, max, cb)
+  }
+
+  /**
+   * Trims blocks at the head of the log.
+   * @param {number} start where it is to start, at most
+   * @param {import('./trimmer').Trimmed} cb see `Trimmer`
+   * @param {import('./trimmer').Known | null} [known]
+   */
+  trim (start, cb, known) {
+    if (!this.refuses(cb)) callBack(this.trimmer.trim(start, known), cb)
+  }
+
+  /**
+   * Runs an operation while nothing else changes the log's file.
    * @template T
    * @param {() => Promise<T>} run
-   * @returns {Promise<T>} as `run`
+   * @returns {Promise<T>} as `run`; rejects if nothing is stored any more. While the log is closing, operations may lead to others
    */
   exclusively (run) {
     return new Promise((resolve, reject) => {
-      const { refusal } = this.appender
-      if (refusal !== null) return reject(refusal)
+      const error = this.failure ?? (this.state === 'closed' ? this.appender.refusal : null)
+      if (error !== null) return reject(error)
       this.operations.push({ run: () => run().then(resolve, reject), reject })
       this.schedule()
     })
@@ -231,40 +256,15 @@ class Writer {
   }
 
   /**
-   * Trims blocks at the head of the log.
-   * @param {number} start where it is to start, at most
-   * @param {import('./trimmer').Trimmed} cb see `Trimmer`
-   * @param {import('./trimmer').Known | null} [known]
-   */
-  trim (start, cb, known) {
-    const { refusal } = this.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
-    this.trimmer.request(start, cb, known)
-    this.schedule()
-  }
-
-  /**
-   * Deletes all records that start in a range.
-   * @param {number} min the least seq
-   * @param {number} max the greatest seq; in the log
-   * @param {Done} cb
-   */
-  deleteRange (min, max, cb) {
-    const { refusal } = this.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
-    this.deleter.requestRange(min, max, cb)
-    this.schedule()
-  }
-
-  /**
    * All that was accepted is stored and made durable, and FILE.meta says that the log is closed.
    * @param {Done} cb
    */
   close (cb) {
-    this.onclosed = cb
     this.appender.refusal ??= errors.closed(this.file.filename)
-    this.deleter.holes.finishAll()
-    this.schedule()
+    this.deleter.finish(() => {
+      this.onclosed = cb
+      this.schedule()
+    })
   }
 
   // Steps
@@ -306,13 +306,7 @@ class Writer {
     this.lastStep = nextStep(this.work())
     switch (this.lastStep) {
       case 'fail': return this.becomeIdle()
-      case 'delete':
-        this.enter('deleting')
-        return this.deleter.run(this.becomeIdle)
       case 'operate': return this.operate()
-      case 'trim':
-        this.enter('trimming')
-        return this.trimmer.run(this.becomeIdle)
       case 'truncate': return this.committer.truncateFirst()
       case 'write': return this.committer.prepare()
       case 'settle': return this.committer.settleEmpty()
@@ -330,9 +324,7 @@ class Writer {
       isPartial: hasUnwritten && this.written > this.acknowledged,
       mustTruncate: this.committer.mustTruncate,
       hasOperations: this.operations.length > 0,
-      hasDeletions: this.deleter.hasWork,
       isHeld: this.compaction !== null && this.compaction.isBehind,
-      hasTrim: this.trimmer.hasWork,
       hasUnacknowledged: waiters.hasGroups,
       hasUnwritten,
       isClosing: this.onclosed !== null
@@ -356,7 +348,6 @@ class Writer {
     this.committer.answer()
   }
 
-  /** One of those that others have asked for. */
   operate () {
     this.enter('operating')
     const { run } = /** @type {Operation} */ (this.operations.shift())
@@ -367,17 +358,18 @@ class Writer {
    * Another file has taken the log's place, whose blocks readers have already.
    * @param {{ end: number, lastSeq: number, records: number }} file all of which is durable
    * @param {import('../space/offset-map').OffsetMap} map
+   * @param {number} distance by which records have moved that are not acknowledged
    * @param {(offset: number) => number} moveOffset where an offset is in the new file at which records end
    */
-  moveTo ({ end, lastSeq, records }, map, moveOffset) {
+  moveTo ({ end, lastSeq, records }, map, distance, moveOffset) {
     const { blocks, counts } = this
-    this.appender.moveTo(this.acknowledged, lastSeq, moveOffset)
+    this.appender.moveTo(this.acknowledged, lastSeq, distance, moveOffset)
     this.committer.moveTo(end, lastSeq)
     this.durability.moveTo(end)
     counts.synced = { ...counts.written }
     this.recordCount = new RecordCount({ records, estimate: records }, blocks)
     this.deleter.moveRequests(map)
-    this.trimmer.moveFile(blocks.start, (offset) => map.up(offset))
+    this.trimmer.moveFile(blocks.start, map)
   }
 
   // Failing
@@ -391,10 +383,13 @@ class Writer {
     this.failure = this.appender.refusal = failure
     this.committer.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
-    this.deleter.end(failure)
-    for (const { reject } of this.operations.splice(0)) reject(failure)
-    this.trimmer.end(failure)
+    this.rejectOperations(failure)
     this.step()
+  }
+
+  /** @param {Error} error */
+  rejectOperations (error) {
+    for (const { reject } of this.operations.splice(0)) reject(error)
   }
 
   // Closing
@@ -411,8 +406,7 @@ class Writer {
     committer.settleWaiters()
     appender.countFailed(waiters.fail(this.acknowledged, /** @type {Error} */ (appender.refusal)))
     committer.answer()
-    this.deleter.end(err)
-    this.trimmer.end(err)
+    this.rejectOperations(/** @type {Error} */ (appender.refusal))
     const onclosed = /** @type {Done} */ (this.onclosed)
     onclosed(err ?? waiters.takeUntold())
   }

@@ -5,12 +5,12 @@
 const fs = require('fs')
 const path = require('path')
 const test = require('tape')
-const fc = require('fast-check')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { restore, verify } = require('../../maintenance')
 const { open, wrap } = require('../../promises')
 const { SourceLog } = require('../../lib/backup/source-log')
+const { BlockCache } = require('../../lib/read/block-cache')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
@@ -34,9 +34,6 @@ async function recordsIn (file) {
 
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i} ${'x'.repeat(i % 90)}`)
 
-/** What is in a folder, without what says of which log a backup is. */
-const namesIn = (folder) => filesIn(folder).filter(name => !name.endsWith('.backup-of'))
-
 async function seqsOf (log) {
   const seqs = []
   for await (const seq of log.stream({ values: false })) seqs.push(seq)
@@ -47,6 +44,20 @@ async function valuesOf (log) {
   const values = []
   for await (const value of log.stream({ seqs: false })) values.push(String(value))
   return values
+}
+
+/**
+ * @param {any} log
+ * @param {() => Promise<void>} run called before each read of blocks by a backup
+ * @returns {() => void} ends that
+ */
+function beforeReads (log, run) {
+  const { blocks } = logBehind(log.flumelog ?? log).state.opened
+  blocks.load = async (first, count, options, cb) => {
+    if (options.cacheShare === 0) await run()
+    BlockCache.prototype.load.call(blocks, first, count, options, cb)
+  }
+  return () => { delete blocks.load }
 }
 
 async function rejects (t, promise, code, pattern, what) {
@@ -61,7 +72,7 @@ test('a backup of a log that is open is a valid log that was closed, with the sa
   await log.append(lines(3000))
   const result = await log.backup(file('new/folder/backup'))
   t.deepEqual(result, { bytes: log.stats().size, start: 0, copied: log.stats().size, deleted: 0, trimmed: 0, incremental: false })
-  t.deepEqual(namesIn(file('new/folder')), ['backup'], 'and nothing is beside it')
+  t.deepEqual(filesIn(file('new/folder')), ['backup'], 'and nothing is beside it')
   t.equal((await recordsIn(file('new/folder/backup'))).size, 3000)
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('new/folder/backup'))))
@@ -91,7 +102,7 @@ test('a second backup copies what is new, deletes what was deleted, and writes n
   t.equal(fs.statSync(file('backup')).mtimeMs, mtimeMs, 'it was not touched')
   await log.close()
   t.ok(fs.readFileSync(file('log')).equals(fs.readFileSync(file('backup'))), 'byte for byte')
-  t.deepEqual(namesIn(file('.')).sort(), ['backup', 'log'])
+  t.deepEqual(filesIn(file('.')).sort(), ['backup', 'log'])
 })
 
 test('blocks without checksums are compared as a whole', async (t) => {
@@ -175,18 +186,6 @@ test('a target that is no backup of the log is refused, and left as it is', asyn
   await log.close()
 })
 
-test('a backup of which the log has nothing any more but deleted records is brought up to date', async (t) => {
-  const file = testFolder(t)
-  const log = await open(file('log'), { blockSize: 256 })
-  await log.append(lines(100))
-  await log.backup(file('backup'))
-  await log.del(await seqsOf(log))
-  await log.append('new')
-  await log.backup(file('backup'))
-  t.deepEqual([...(await recordsIn(file('backup'))).values()], ['new'])
-  await log.close()
-})
-
 test('a backup in which a record is deleted that the log has is made anew', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 256 })
@@ -224,12 +223,12 @@ test('what is trimmed in the log takes no space in a backup, the first and the n
 test('a block of which all is deleted becomes a hole in a backup, too', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'))
-  await log.append(lines(40000))
+  await log.append(lines(20000))
   await log.backup(file('earlier'))
   const seqs = await seqsOf(log)
-  await log.del({ gte: seqs[2000], lt: seqs[39000] })
+  await log.del({ gte: seqs[2000], lt: seqs[19000] })
   await log.reclaim()
-  t.ok((await log.backup(file('earlier'))).deleted === 37000)
+  t.ok((await log.backup(file('earlier'))).deleted === 17000)
   await log.backup(file('first'))
   t.deepEqual(await log.backup(file('earlier')), { bytes: log.stats().size, start: 0, copied: 0, deleted: 0, trimmed: 0, incremental: true })
   const { holes } = log.stats()
@@ -294,12 +293,10 @@ test('a log that is trimmed while it is backed up is backed up from where it sta
 })
 
 test('nothing that was deleted before the call is in a backup, at whatever moment the log is trimmed meanwhile', async (t) => {
-  const { readBlocks } = SourceLog.prototype
-  t.teardown(() => { SourceLog.prototype.readBlocks = readBlocks })
   let isOver = false
   let moments = 0
   for (let moment = 1; !isOver; moment++) {
-    for (const trimmed of [0.3, 0.7, 1]) {
+    for (const trimmed of thorough ? [0.3, 0.7, 1] : [0.3, 1]) {
       const file = testFolder(t)
       const log = await open(file('log'), { blockSize: 256 })
       await log.append(lines(40))
@@ -310,12 +307,11 @@ test('nothing that was deleted before the call is in a backup, at whatever momen
       await log.append(lines(20, 40))
       const all = await seqsOf(log)
       let reads = 0
-      SourceLog.prototype.readBlocks = async function (...args) {
+      const stop = beforeReads(log, async () => {
         if (++reads === moment) await log.trim({ lt: trimmed === 1 ? Infinity : all[Math.floor(all.length * trimmed)] })
-        return readBlocks.apply(this, args)
-      }
+      })
       await log.backup(file('backup'))
-      SourceLog.prototype.readBlocks = readBlocks
+      stop()
       isOver = reads < moment
       moments++
       const found = [...(await recordsIn(file('backup'))).keys()]
@@ -329,8 +325,6 @@ test('nothing that was deleted before the call is in a backup, at whatever momen
 })
 
 test('retention ends no backup, however fast it trims the log: by its own process it waits, by another one it starts again', async (t) => {
-  const { readBlocks } = SourceLog.prototype
-  t.teardown(() => { SourceLog.prototype.readBlocks = readBlocks })
   for (const isReader of [false, true]) {
     const file = testFolder(t)
     const log = await open(file('log'), { blockSize: 512, sync: 'always', retain: { bytes: 5000 } })
@@ -339,17 +333,15 @@ test('retention ends no backup, however fast it trims the log: by its own proces
     const append = async (count) => { await log.append(lines(count, number)); number += count }
     await append(200)
     let turns = 0
-    SourceLog.prototype.readBlocks = async function (...args) {
+    const stop = beforeReads(reader, async () => {
       // all of the log is replaced while a block is read
-      if (!isReader || turns < 8) {
-        turns++
-        await append(300)
-        for (let i = 0; i < 50; i++) await new Promise(setImmediate)
-        // others get to know when space is freed, of which there is little
-        if (isReader) await log.trim({ lt: 0 })
-      }
-      return readBlocks.apply(this, args)
-    }
+      if (isReader && turns >= 8) return
+      turns++
+      await append(300)
+      for (let i = 0; i < 50; i++) await new Promise(setImmediate)
+      // others get to know when space is freed, of which there is little
+      if (isReader) await log.trim({ lt: 0 })
+    })
     for (const name of ['first', 'first', 'second']) {
       turns = 0
       await append(50)
@@ -363,7 +355,7 @@ test('retention ends no backup, however fast it trims the log: by its own proces
       t.deepEqual(numbers, found.map((_, i) => first + i), 'all from its start to its end')
       t.ok(first + found.length >= before, 'and all that was there when it was started')
     }
-    SourceLog.prototype.readBlocks = readBlocks
+    stop()
     await append(300)
     for (let i = 0; i < 20000 && log.stats().size - log.start > 5000 + 4 * 512; i++) await new Promise(setImmediate)
     t.ok(log.stats().size - log.start <= 5000 + 4 * 512, 'and then retention goes on')
@@ -420,14 +412,11 @@ test('a client of a shared log that becomes the owner while it makes a backup co
   const client = createLog(pathFile(file('log'), { ...settings, lock: false }), settings)
   await new Promise(resolve => client.onReady(resolve))
   await new Promise(resolve => client.getPrevious(owner.stats().size, resolve))
-  const { readBlocks } = SourceLog.prototype
-  t.teardown(() => { SourceLog.prototype.readBlocks = readBlocks })
-  SourceLog.prototype.readBlocks = async function (...args) {
-    SourceLog.prototype.readBlocks = readBlocks
+  const stop = beforeReads(client, async () => {
+    stop()
     await owner.close()
     await new Promise((resolve, reject) => client.append('more', err => err ? reject(err) : resolve()))
-    return readBlocks.apply(this, args)
-  }
+  })
   const before = owner.stats().size
   const { bytes } = await new Promise((resolve, reject) => client.backup(file('backup'), (err, result) => err ? reject(err) : resolve(result)))
   t.equal(client.role, 'owner')
@@ -535,7 +524,7 @@ test('a log that is compacted while it is backed up is backed up as it is before
   const file = testFolder(t)
   const log = await open(file('log'), { blockSize: 1024 })
   await log.append(lines(10000))
-  for (let n = 0; n < 6; n++) {
+  for (let n = 0; n < 4; n++) {
     await log.del((await seqsOf(log)).filter((_, i) => i % 10 === 0))
     const values = await valuesOf(log)
     let compacting = null
@@ -555,7 +544,7 @@ test('a corrupt block ends a backup, and leaves the target as it was', async (t)
   const err = await log.backup(file('backup')).catch(err => err)
   t.equal(err.code, 'flumelog:corrupt', err.message)
   t.equal(err.block, 2)
-  t.deepEqual(namesIn(file('.')).sort(), ['log'])
+  t.deepEqual(filesIn(file('.')).sort(), ['log'])
   await log.close()
 })
 
@@ -571,7 +560,7 @@ test('a signal ends a backup at any moment, and leaves the target as it was, or 
     const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
     if (!(result instanceof Error)) break
     t.equal(result.message, 'enough')
-    t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
+    t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
   }
   const { size } = log.stats()
   await log.append(lines(30000))
@@ -590,19 +579,11 @@ test('a signal ends a backup at any moment, and leaves the target as it was, or 
   await log.close()
 })
 
-test('what a callback of progress throws ends the backup', async (t) => {
+test('what a callback of progress throws ends a backup, and so does a signal, also if the reason is null', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'))
   await log.append(lines(10))
   await rejects(t, log.backup(file('backup'), { onProgress () { throw new Error('no') } }), undefined, /no/, 'thrown')
-  t.notOk(fs.existsSync(file('backup')))
-  await log.close()
-})
-
-test('a backup is ended by a signal or a callback of which the reason is null', async (t) => {
-  const file = testFolder(t)
-  const log = await open(file('log'))
-  await log.append(lines(10))
   for (const options of [{ signal: AbortSignal.abort(null) }, { onProgress () { throw null } }]) { // eslint-disable-line no-throw-literal
     t.equal(await log.backup(file('backup'), options).catch(err => err), null, 'rejected')
     const err = await new Promise(resolve => log.flumelog.backup(file('backup'), options, resolve))
@@ -619,7 +600,7 @@ test('a backup in the place of a symbolic link that leads nowhere is refused, wi
   await log.compact({ keep: () => true })
   fs.symlinkSync(file('nowhere'), file('backup'))
   await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
-  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
   await log.close()
 })
 
@@ -636,7 +617,7 @@ test('a backup that does not get its name leaves nothing', async (t) => {
     if (to.endsWith('backup.meta')) fs.writeFileSync(file('backup'), 'other')
   }
   await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
-  t.deepEqual(namesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
+  t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
   t.equal(fs.readFileSync(file('backup'), 'utf8'), 'other')
   await log.close()
 })
@@ -652,7 +633,7 @@ test('a full disk leaves nothing of a first backup, and the earlier one of anoth
   await rejects(t, log.backup(disk.file('backup')), 'ENOSPC', /ENOSPC|No space left/, 'a second one')
   t.deepEqual(await recordsIn(disk.file('backup')), records)
   await rejects(t, log.backup(disk.file('another')), 'ENOSPC', /ENOSPC|No space left/, 'a first one')
-  t.deepEqual(namesIn(path.dirname(disk.file('x'))), ['backup'])
+  t.deepEqual(filesIn(path.dirname(disk.file('x'))), ['backup'])
   const seqs = await seqsOf(log)
   await log.del(seqs.slice(0, 1000))
   disk.leave(0)
@@ -660,108 +641,6 @@ test('a full disk leaves nothing of a first backup, and the earlier one of anoth
   disk.makeRoom()
   t.deepEqual(await recordsIn(disk.file('backup')), records)
   await log.close()
-})
-
-// What is asked of a log at a time; backups are not waited for
-const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ what: fc.constant('append'), sizes: fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 12 }) }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('atomic'), sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 3 }) }) },
-  { weight: 3, arbitrary: fc.record({ what: fc.constant('del'), at: fc.array(fc.nat(), { minLength: 1, maxLength: 6 }) }) },
-  { weight: 2, arbitrary: fc.record({ what: fc.constant('backup'), target: fc.constantFrom('a', 'b'), full: fc.boolean(), byReader: fc.boolean() }) },
-  { weight: 3, arbitrary: fc.record({ what: fc.constant('wait') }) }
-)
-
-class Writer {
-  constructor (log, reader, file) {
-    Object.assign(this, { log, reader, file })
-    /** seq -> record, in the order of their seqs once all are acknowledged */
-    this.records = new Map()
-    this.count = 0
-    this.pending = []
-    /** target -> the backup that is being made there */
-    this.busy = new Map()
-    this.backups = 0
-  }
-
-  append (sizes, isAtomic) {
-    const batch = sizes.map(size => ({ value: Buffer.alloc(Math.max(size, 4), 1 + this.count % 255), isAcknowledged: false, deleting: false, isDeleted: false, number: this.count++ }))
-    for (const { value, number } of batch) value.writeUInt32LE(number + 1)
-    const added = isAtomic
-      ? this.log.append(batch.map(({ value }) => value), { atomic: true }).then(seqs => seqs.map((seq, i) => this.records.set(seq, batch[i])))
-      : Promise.all(batch.map(record => this.log.append(record.value).then(seq => this.records.set(seq, record))))
-    this.pending.push(added.then(() => { for (const record of batch) record.isAcknowledged = true }))
-  }
-
-  del (at) {
-    const seqs = [...this.records.keys()]
-    if (seqs.length === 0) return
-    const chosen = at.map(n => seqs[n % seqs.length])
-    for (const seq of chosen) this.records.get(seq).deleting = true
-    this.pending.push(this.log.del(chosen).then(() => { for (const seq of chosen) this.records.get(seq).isDeleted = true }))
-  }
-
-  backup (target, full, byReader) {
-    const before = this.busy.get(target) ?? Promise.resolve()
-    const done = before.then(async () => {
-      // a reader in the same process learns of what was acknowledged by the file system
-      const certain = byReader ? [] : [...this.records].filter(([, { isAcknowledged }]) => isAcknowledged)
-      const deleted = byReader ? [] : certain.filter(([, { isDeleted }]) => isDeleted)
-      const { bytes, start } = await (byReader ? this.reader : this.log).backup(this.file(target), { full })
-      this.backups++
-      // records are known by their seqs when all are acknowledged
-      const copy = fs.readFileSync(this.file(target))
-      const end = start + bytes
-      if (copy.length !== end) throw new Error(`${copy.length} bytes instead of ${end}`)
-      const found = await recordsIn(this.file(target))
-      return { found, certain, deleted, end, deleting: new Set([...this.records].filter(([, { deleting }]) => deleting).map(([seq]) => seq)) }
-    })
-    this.busy.set(target, done)
-    this.pending.push(done.then(result => { (this.results ??= []).push(result) }))
-  }
-
-  /** Checks the backups by all that was appended. */
-  check () {
-    for (const { found, certain, deleted, end, deleting } of this.results ?? []) {
-      for (const [seq, value] of found) if (String(this.records.get(seq)?.value) !== value) throw new Error(`${seq} is another record`)
-      for (const [seq] of certain) if (seq >= end) throw new Error(`${seq} was acknowledged before, and is missing`)
-      for (const [seq] of deleted) if (found.has(seq)) throw new Error(`${seq} was deleted before, and is there`)
-      for (const seq of this.records.keys()) {
-        if (seq < end && !found.has(seq) && !deleting.has(seq)) throw new Error(`${seq} is missing, and was not deleted`)
-      }
-    }
-  }
-}
-
-test('a backup taken at any moment, of a log that is written, has what was acknowledged before, and is a prefix', async (t) => {
-  const file = testFolder(t)
-  let runs = 0
-  let backups = 0
-  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.constantFrom(64, 256, 4096), fc.boolean(), fc.constantFrom('always', 'interval', 'never'), async (steps, blockSize, checksum, sync) => {
-    const folder = file(String(runs++))
-    const inRun = (name) => path.join(folder, name)
-    const log = await open(inRun('log'), { blockSize, checksum, sync, cacheSize: 1024 })
-    await log.append('first')
-    const reader = await open(inRun('log'), { readOnly: true, checksum })
-    const writer = new Writer(log, reader, inRun)
-    writer.records.set(0, { value: 'first', isAcknowledged: true })
-    for (const { what, sizes, at, target, full, byReader } of steps) {
-      if (what === 'append') writer.append(sizes, false)
-      else if (what === 'atomic') writer.append(sizes, true)
-      else if (what === 'del') writer.del(at)
-      else if (what === 'backup') writer.backup(target, full, byReader)
-      else await Promise.race([new Promise(resolve => setImmediate(resolve)), ...writer.pending])
-    }
-    writer.backup('a', false, false)
-    await Promise.all(writer.pending)
-    writer.check()
-    backups += writer.backups
-    await reader.close()
-    await log.close()
-    fs.rmSync(folder, { recursive: true })
-    return true
-  })
-  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? (thorough ? 25 : 8)), includeErrorInReport: true })
-  t.pass(`${backups} backups`)
 })
 
 test('a backup of a log that is closed meanwhile has the mode of the log, or fails with flumelog:closed', async (t) => {

@@ -14,6 +14,7 @@ const { processFolder } = require('../helpers/folder')
 const { randomFrom } = require('../helpers/random')
 const { record } = require('../helpers/recorded-calls')
 const { ReplayedFolder } = require('../helpers/replayed-folder')
+const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'replace-log.js')
 /** Power cuts tried after each call. */
@@ -71,8 +72,8 @@ function copy (from, to) {
 }
 
 const CASES = [
-  { how: 'backup', what: 'a full backup', generations: [[0, 2], [2, 1], [1, 0], [3, 2]] },
-  { how: 'restore', what: 'a restored log', generations: [[0, 2], [2, 1], [1, 0]] },
+  { how: 'backup', what: 'a full backup', generations: thorough ? [[0, 2], [2, 1], [1, 0], [3, 2]] : [[0, 2], [2, 1], [3, 2]].slice(SEED % 2) },
+  { how: 'restore', what: 'a restored log', generations: thorough ? [[0, 2], [2, 1], [1, 0]] : [[1, 0]] },
   { how: 'repair', what: 'a repaired log', generations: [[1, 1]] }
 ]
 

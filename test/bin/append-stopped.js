@@ -9,10 +9,11 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { isClosed } = require('../helpers/left-metadata')
-const { flumelog, start, until } = require('../helpers/command-line')
+const { start, until } = require('../helpers/command-line')
 const { makeLog, readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { isNode } = require('../helpers/runtime')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
@@ -65,29 +66,6 @@ test('Ctrl-C that ends the writer of the pipe, too, does not append a part of a 
   running.child.kill('SIGCONT')
   t.equal((await running.ended).code, 130)
   t.deepEqual(await textsOf(file), ['one', 'two'])
-})
-
-test('after a SIGKILL, everything a reader has seen is there, and the log is a prefix of the lines', async (t) => {
-  for (let run = 0; run < 2; run++) {
-    const file = testFolder(t)('log')
-    const lines = Array.from({ length: 100000 }, (_, i) => `line ${i} ${'x'.repeat(i % 97)}`)
-    await makeLog(file, [])
-    const follower = start(t, ['dump', file, '--live'])
-    const running = start(t, ['append', file])
-    running.send(lines.join('\n'))
-    await follower.printed(({ chunks }) => chunks.length > run * 5)
-    await running.kill('SIGKILL')
-    const seen = follower.stdout.slice(0, follower.stdout.lastIndexOf('\n')).split('\n')
-    await follower.kill('SIGKILL')
-
-    const { stdout } = await flumelog(['append', file], { input: 'the next' })
-    t.match(stdout, /appended 1 record/, 'the log can be written again')
-    const stored = await textsOf(file)
-    t.equal(stored.pop(), 'the next')
-    t.ok(seen.length > 0 && seen.length <= stored.length, `${seen.length} records were seen, ${stored.length} are there`)
-    t.ok(seen.every((line, i) => line === lines[i]), 'what was seen is what was appended')
-    t.ok(stored.every((line, i) => line === lines[i]), 'what is there is a prefix')
-  }
 })
 
 test('a full disk stops append at a line, and the lines before it are kept', async (t) => {

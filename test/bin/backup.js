@@ -7,7 +7,7 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { refuses, start, until } = require('../helpers/command-line')
 const { testFolder } = require('../helpers/folder')
-const { makeLog, readLog, deleteFrom } = require('../helpers/logs')
+const { makeLog, deleteFrom } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
 
@@ -55,38 +55,6 @@ test('backup and restore say what is wrong in one line', async (t) => {
   refuses(t, await flumelog(['restore', file('log'), file('x')]), 1, /log: another program has it open for writing, so it is not a backup: .*; to copy an open log, use flumelog backup$/m, 'of an open log')
   refuses(t, await flumelog(['restore', file('other'), file('log'), '--force']), 1, /log: another program has this log open for writing; close it there first$/m, 'an open log')
   await open.close()
-})
-
-test('backup from another process while the log is written has what was acknowledged before', async (t) => {
-  const file = testFolder(t)
-  const log = promises(FlumeLog(file('log'), { blockSize: 1024 }))
-  let count = 0
-  const over = new AbortController()
-  const appending = (async () => {
-    while (!over.signal.aborted) {
-      const seq = await log.append(lines(20, count))
-      count += 20
-      if (count % 100 !== 0) continue
-      await log.del(seq)
-      // as fast as it can, it would append millions on a busy machine
-      await new Promise(resolve => setTimeout(resolve, 1))
-    }
-  })()
-  await until(() => count > 500)
-  for (let n = 0; n < 2; n++) {
-    const before = count
-    const { code, stderr } = await flumelog(['backup', file('log'), file('backup')])
-    t.equal(code, 0, stderr || 'it succeeds')
-    const found = new Set((await readLog(file('backup'))).map(({ value }) => Number(String(value).slice(7))))
-    const last = [...found].at(-1)
-    t.ok(last >= before - 2, `${found.size} records`)
-    const missing = Array.from({ length: last }, (_, i) => i).filter(i => !found.has(i))
-    t.ok(missing.every(i => i % 100 === 99), 'all that were not deleted are there')
-    t.ok(missing.filter(i => i < before - 1).length >= Math.floor((before - 20) / 100), 'and none that was')
-  }
-  over.abort()
-  await appending
-  await log.close()
 })
 
 test('Ctrl-C and SIGTERM leave nothing of a first backup, and the earlier one of another', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {

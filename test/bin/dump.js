@@ -5,7 +5,7 @@
 const fs = require('fs')
 const test = require('tape')
 const { filesIn, testFolder } = require('../helpers/folder')
-const { start, refuses } = require('../helpers/command-line')
+const { refuses } = require('../helpers/command-line')
 const { makeLog, deleteFrom, overwrite } = require('../helpers/logs')
 const { flumelog } = require('../helpers/warm-flumelog')
 
@@ -169,16 +169,6 @@ test('get of a record in a corrupt block is an error that refers to verify', asy
   await makeLog(file, Array.from({ length: 20 }, (_, i) => `record ${i}`), { blockSize: 64 })
   overwrite(file, 10, 'XX')
   refuses(t, await flumelog(['get', file, '0']), 1, /block 0 is corrupt .*; use flumelog verify to list all corrupt blocks$/m, 'damaged')
-})
-
-test('dump prints all records of a log with many blocks', async (t) => {
-  const file = testFolder(t)('log')
-  await makeLog(file, Array.from({ length: 30000 }, (_, i) => `record ${i} ${'x'.repeat(i % 50)}`))
-  const running = start(t, ['dump', file])
-  const { code, stdout } = await running.ended
-  t.equal(code, 0)
-  t.equal(stdout.split('\n').length, 30001)
-  t.ok(stdout.endsWith(`record 29999 ${'x'.repeat(29999 % 50)}\n`))
 })
 
 /**

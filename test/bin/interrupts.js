@@ -13,14 +13,14 @@ const SIGNAL = path.join(__dirname, '..', 'helpers', 'signal-at-call.js')
 const EXIT_CODES = [['SIGINT', 130], ['SIGTERM', 143]]
 /** By command: its arguments, the call of fs at which the signal comes, and what it says. */
 const COMMANDS = [
-  [['repair', 'corrupt'], 'write', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
-  [['repair', 'corrupt', '--in-place'], 'write', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
+  [['repair', 'corrupt'], 'writev', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
+  [['repair', 'corrupt', '--in-place'], 'writev', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
   [['compact', 'log', '--yes'], 'writev', 'log: interrupted; the log is as it was; the same command starts over'],
   [['backup', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it; the same command starts over'],
   [['backup', 'log', 'backup', '--full'], 'writev', 'backup: interrupted; the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date'],
-  [['restore', 'log', 'new'], 'write', 'new: interrupted; nothing is left of it; the same command starts over'],
-  [['restore', 'log', 'backup', '--force'], 'write', 'backup: interrupted; the log is as it was; the same command starts over'],
-  [['import', 'log', 'new'], 'write', 'new: interrupted; nothing is left of it'],
+  [['restore', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it; the same command starts over'],
+  [['restore', 'log', 'backup', '--force'], 'writev', 'backup: interrupted; the log is as it was; the same command starts over'],
+  [['import', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it'],
   [['export', 'log', 'new', '--to', 'flumelog-offset'], 'handle.write', 'new: interrupted; nothing is left of it']
 ]
 

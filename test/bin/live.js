@@ -5,12 +5,11 @@
 const { once } = require('events')
 const fs = require('fs')
 const test = require('tape')
-const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start } = require('../helpers/command-line')
+const { start } = require('../helpers/command-line')
 const { makeLog, overwrite } = require('../helpers/logs')
-const { promises } = require('../helpers/promises')
 const { runtime } = require('../helpers/runtime')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 test('dump --live prints what another process appends, immediately, and Ctrl-C stops it silently', async (t) => {
   const file = testFolder(t)('log')
@@ -32,21 +31,6 @@ test('dump --live prints what another process appends, immediately, and Ctrl-C s
   const { code, signal, stdout, stderr } = await follower.kill('SIGINT')
   t.deepEqual({ code, signal, stderr }, { code: 0, signal: null, stderr: '' })
   t.equal(stdout, expected)
-})
-
-test('dump --live prints each of many records appended in bursts exactly once', async (t) => {
-  const file = testFolder(t)('log')
-  await makeLog(file, [], { blockSize: 1024 })
-  const follower = start(t, ['dump', file, '--live', '--limit', '20000'])
-  const log = promises(FlumeLog(file, { blockSize: 1024 }))
-  const records = Array.from({ length: 20000 }, (_, i) => `record ${i} ${'x'.repeat(i % 70)}`)
-  for (let i = 0, burst = 1; i < records.length; i += burst, burst = burst * 7 % 1009 + 1) {
-    await log.append(records.slice(i, i + burst))
-  }
-  const { code, stdout } = await follower.ended
-  await log.close()
-  t.equal(code, 0, 'it ends when it has printed as many as it was asked for')
-  t.ok(stdout === records.join('\n') + '\n', 'all of them, in order')
 })
 
 test('dump --live --gt prints only the records after an offset', async (t) => {

@@ -221,3 +221,17 @@ test('search says so if the records that it compares are not sorted', async (t) 
   await makeSorted(name('equal'), values.map(i => i >> 3))
   t.deepEqual(await search('equal', 5), [0, '{"at":5}\n', ''], 'equal ones are sorted')
 })
+
+test('search takes a path and a value as a filter, too', async (t) => {
+  const name = testFolder(t)
+  await makeSorted(name('log'), Array.from({ length: 100 }, (_, i) => i))
+  const search = (...args) => flumelog(['search', 'log', ...args], { cwd: name('.') })
+  t.deepEqual((await search('--where', 'at >= 42')).stdout, '{"at":42}\n')
+  t.deepEqual((await search('-w', 'at=7.0')).stdout, '{"at":7}\n')
+  const refused = [[['-w', 'at > 4'], 'must be path >= value'], [['-w', 'at == 4'], '`==` is no operator'], [['-w', 'at = 4', '-v', '5'], 'cannot be used with it'],
+    [['-v', '5'], '--path is missing'], [['-p', 'at'], '--value is missing']]
+  for (const [args, hint] of refused) {
+    const { code, stderr } = await search(...args)
+    t.deepEqual([code, stderr.includes(hint)], [2, true], stderr)
+  }
+})

@@ -5,11 +5,11 @@
 const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { published } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
-const { flumelog, start } = require('../helpers/command-line')
+const { start } = require('../helpers/command-line')
 const { readLog } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
+const { flumelog } = require('../helpers/warm-flumelog')
 
 const FAILING_SYNC = path.join(__dirname, '..', 'helpers', 'failing-sync.js')
 const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
@@ -17,23 +17,6 @@ const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.t
 /** Prints this when it owns the log. */
 const serving = ({ stderr }) => stderr.endsWith('serving\n') || stderr.endsWith('serving; other processes can append\n')
 const waiting = ({ stderr }) => stderr.endsWith('another process owns this log; waiting to take over\n')
-
-test('the others go on when serve is stopped, and what it has acknowledged is there', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = start(t, ['serve', file])
-  await owner.printed(serving)
-  const client = promises(FlumeLog(file, { shared: true }))
-  const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}`)
-  const appends = lines.map(line => client.append(line))
-  await appends[1000]
-  t.equal((await owner.kill('SIGTERM')).code, 0)
-  await Promise.all(appends)
-  const last = await client.append(lines[0])
-  t.equal(client.log.role, 'owner')
-  await published(file, last)
-  t.deepEqual(await textsOf(file), [...lines, lines[0]])
-  await client.close()
-})
 
 test('serve waits while another process owns the log, and takes over when that is closed or killed', async (t) => {
   const file = testFolder(t)('log')

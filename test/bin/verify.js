@@ -94,51 +94,17 @@ test('--json prints the same as JSON', async (t) => {
   t.match(reason, /^checksum mismatch: /)
 })
 
-test('every bit flipped in a block with a checksum is found, and no other block is reported', async (t) => {
+test('a block with a flipped bit is not taken for a torn one where the file ends with it', async (t) => {
   const blockSize = 64
-  const bytes = Buffer.concat([
-    sealedBlock(blockSize, [dataOf(3), dataOf(2), dataOf(30)]),
-    sealedBlock(blockSize, [dataOf(50)]),
-    sealedBlock(blockSize, [dataOf(20), dataOf(20)]),
-    tailOf([dataOf(10), dataOf(11)])
-  ])
-  const missed = []
-  for (let bit = 0; bit < 3 * blockSize * 8; bit++) {
-    const flipped = Buffer.from(bytes)
-    flipped[bit >> 3] ^= 1 << (bit & 7)
-    const { ranges, blockSize: found } = await verifyBytes(flipped)
-    const block = Math.floor((bit >> 3) / blockSize)
-    const isRight = found === blockSize && ranges.length === 1 && ranges[0].kind === 'corrupt' &&
-      ranges[0].start === block * blockSize && ranges[0].end === ranges[0].start + blockSize
-    if (!isRight) missed.push({ bit, found, ranges })
-  }
-  t.deepEqual(missed, [], 'of 1,536 bits')
-
+  const bytes = Buffer.concat([sealedBlock(blockSize, [dataOf(3), dataOf(2), dataOf(30)]), sealedBlock(blockSize, [dataOf(50)]), sealedBlock(blockSize, [dataOf(20), dataOf(20)])])
   const torn = []
   for (let bit = 2 * blockSize * 8; bit < 3 * blockSize * 8; bit++) {
-    const flipped = Buffer.from(bytes.subarray(0, 3 * blockSize))
+    const flipped = Buffer.from(bytes)
     flipped[bit >> 3] ^= 1 << (bit & 7)
     const { ranges } = await verifyBytes(flipped)
     if (ranges.length !== 1 || ranges[0].kind !== 'corrupt') torn.push({ bit, ranges })
   }
-  t.deepEqual(torn, [], 'nor is such a block taken for a torn one where the file ends with it')
-})
-
-test('a log truncated to any length ends with its last whole record, and the bytes after that are torn', async (t) => {
-  const blocks = [sealedBlock(64, [dataOf(20), dataOf(22)]), sealedBlock(64, [dataOf(50)]), tailOf([dataOf(10), dataOf(11)])]
-  const bytes = Buffer.concat(blocks)
-  // where records and sealed blocks end
-  const ends = [0, 24, 50, 64, 118, 128, 142, 157]
-  const wrong = []
-  for (let length = 64; length <= bytes.length; length++) {
-    const { end, size, ranges } = await verifyBytes(bytes.subarray(0, length))
-    const expected = Math.max(...ends.filter(end => end <= length))
-    const range = ranges[0] ?? { kind: 'torn', start: length, end: length }
-    if (end !== expected || size !== length || ranges.length > 1 || range.kind !== 'torn' || range.start !== expected || range.end !== length) {
-      wrong.push({ length, end, expected, ranges })
-    }
-  }
-  t.deepEqual(wrong, [])
+  t.deepEqual(torn, [])
 })
 
 test('corruption in the middle of the tail is found', async (t) => {

@@ -163,6 +163,32 @@ tape('a commit makes the log durable up to its record first, whatever the log is
   }
 })
 
+tape('the name of a cursor is made durable by the next one who opens it, if it was not when the cursor was created', async (t) => {
+  const name = testFolder(t)
+  const { log } = await logWithRecords(name('log'))
+  const folder = fs.realpathSync(path.dirname(name('log')))
+  const { open: openFile } = fs.promises
+  let fails = true
+  const syncs = []
+  fs.promises.open = async (file, ...args) => {
+    const handle = await openFile.call(fs.promises, file, ...args)
+    if (file !== folder) return handle
+    const { sync } = handle
+    handle.sync = async () => {
+      if (fails) throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
+      await sync.call(handle)
+      syncs.push(file)
+    }
+    return handle
+  }
+  t.equal(await codeOf(log.cursor('mailer').ready()), 'EIO')
+  fails = false
+  await log.cursor('mailer').ready()
+  t.equal(syncs.length, 1)
+  fs.promises.open = openFile
+  await log.close()
+})
+
 tape('a commit whose write or fsync fails gets the error, and the next one works', async (t) => {
   const name = testFolder(t)
   const { log, seqs } = await logWithRecords(name('log'), { sync: 'always' })

@@ -3,7 +3,7 @@
 // Appends and reads in the call itself.
 
 const tape = require('tape')
-const { DirectLog, found } = require('../../direct')
+const { DirectLog, found } = require('../../parts')
 const { testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
 

@@ -56,3 +56,11 @@ for (const kind of KINDS) {
     t.equal(failures, 0, `${lives} lives, ${operations} operations`)
   })
 }
+
+tape('a seed repeats everything that happens in simulated time', async (t) => {
+  for (const [kind, seed] of [['disk', 1], ['faults', 2], ['full disk', 3], ['answers at once', 4], ['failed syncs', 5]]) {
+    const [first, second] = [await live(kind, seed, options), await live(kind, seed, options)]
+    t.equal(first.hash, second.hash, `--seed ${seed} --kind '${kind}'`)
+    t.ok(first.operations > 0)
+  }
+})

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 
-const CALLS = ['write', 'ftruncate', 'fdatasync', 'unlinkSync', 'rmSync']
+const CALLS = ['write', 'writeSync', 'writev', 'ftruncate', 'fdatasync', 'unlinkSync', 'rmSync']
 const PROMISED = ['rename', 'link', 'unlink', 'chmod']
 
 /** @returns {{ before: ((call: string) => void) | null }} `before` is called before each call, with its name; null: no longer */

@@ -17,6 +17,8 @@ class DiskFile {
     /** page number -> what it was since the last sync, the synced one first, each with its version */
     this.pages = new Map()
     this.lengths = [{ version: 0, value: bytes.length }]
+    /** Pages that a failed fsync has marked as clean, each with the version until then: no fsync writes them until they are changed. @type {Map<number, number>} */
+    this.unwritten = new Map()
     /** Appended bytes up to here were in the file when an fsync that has succeeded was called. */
     this.syncedLength = bytes.length
     /** An fsync has failed: what it has not made durable, none does. */
@@ -101,10 +103,23 @@ class DiskFile {
     this.lengths = since(this.lengths, version)
     for (const [number, versions] of this.pages) {
       const left = since(versions, version)
+      if (left[0].version <= (this.unwritten.get(number) ?? -1)) continue
+      this.unwritten.delete(number)
       if (left.length === 1) this.pages.delete(number)
       else this.pages.set(number, left)
     }
     this.syncedLength = Math.max(this.syncedLength, Math.min(length, this.length))
+  }
+
+  /**
+   * An fsync has failed. As on Linux, the pages that it was to write count as written from now on.
+   * @param {{ version: number }} covered
+   */
+  failSync ({ version }) {
+    for (const [number, versions] of this.pages) {
+      const last = versions.findLast(one => one.version <= version)
+      if (last !== undefined && last !== versions[0]) this.unwritten.set(number, last.version)
+    }
   }
 
   /**
@@ -135,6 +150,7 @@ class DiskFile {
     copy.version = this.version
     copy.pages = new Map([...this.pages].map(([number, versions]) => [number, [...versions]]))
     copy.lengths = [...this.lengths]
+    copy.unwritten = new Map(this.unwritten)
     copy.syncedLength = this.syncedLength
     copy.isBroken = this.isBroken
     return copy

@@ -5,7 +5,7 @@
 // is a file as lib/storage/path-file.js makes them, `disk.storage(name)` a random-access-storage.
 
 const { systemClock } = require('../../lib/clock')
-const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { readEach, writeJoined } = require('../../lib/storage/storage-file')
 const { formatMetadata } = require('../../lib/storage/metadata-text')
 const { DiskFile } = require('./disk-file')
 const { randomFrom } = require('./random')

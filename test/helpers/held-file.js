@@ -3,7 +3,7 @@
 // A log's file in memory whose operations that change it are pending until a test lets
 // them finish, one by one, with success or with an error.
 
-const { readEach, writeJoined } = require('../../lib/storage/buffers')
+const { readEach, writeJoined } = require('../../lib/storage/storage-file')
 const { SimulatedMetadata, linesOf } = require('./simulated-metadata')
 
 class HeldFile {

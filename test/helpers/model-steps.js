@@ -21,6 +21,7 @@ const options = fc.record({
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('append'), sizes: fc.array(size, { minLength: 1, maxLength: 1 }), isLikeChunk: fc.integer({ min: 0, max: 9 }).map(n => n === 0) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('batch'), sizes: fc.array(size, { maxLength: 12 }), sync: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('conditional'), sizes: fc.array(size, { minLength: 1, maxLength: 4 }), isLast: fc.boolean(), at: anywhere, inFlight: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('get'), at: anywhere, exact: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('previous'), at: anywhere, exact: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
@@ -65,6 +66,17 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
     } else if (step.do === 'batch') {
       const values = step.sizes.map(size => model.make(size))
       same(await log.append(values, { sync: step.sync }), model.append(values))
+    } else if (step.do === 'conditional') {
+      const before = step.inFlight ? model.make(step.sizes[0]) : null
+      const appended = before === null ? null : log.append(before)
+      const stale = near(step.at, true)
+      if (before !== null) model.append([before])
+      const last = model.since()
+      const after = step.isLast ? last : stale
+      const values = step.sizes.map(size => model.make(size))
+      const found = await outcome(log.append(values, { after }))
+      same(found, after === last ? model.append(values) : 'flumelog:conflict')
+      await appended
     } else if (step.do === 'get') {
       const seq = near(step.at, step.exact)
       const found = await outcome(log.get(seq))

@@ -10,8 +10,7 @@ const net = require('net')
 const HELLO = 1; const APPEND = 2; const REQUEST = 3; const PING = 4; const BYE = 5
 const WELCOME = 16; const LOOK = 17; const ACK = 18; const NACK = 19; const REPLY = 20; const PONG = 21; const REFUSED = 22
 const DURABLE = 1; const ATOMIC = 2
-const MAX_FRAMES = 256
-const MAX_REQUESTS = 4096
+const MIN_APPEND = 4096; const REQUEST_COST = 256 // bytes of the window
 const RETRY = 5 // ms
 
 const u8 = (value) => Buffer.from([value])
@@ -22,24 +21,23 @@ const readU64 = (bytes, at) => Number(bytes.readBigUInt64LE(at))
 const runIn = (body) => ({ first: readU64(body, 0), count: body.readUInt32LE(8), seq: readU64(body, 12) })
 const frame = (type, ...body) => { const bytes = Buffer.concat(body); return Buffer.concat([u32(bytes.length + 1), u8(type), bytes]) }
 const json = (body) => Buffer.from(JSON.stringify(body))
+const costOf = ({ type, size }) => type === APPEND ? Math.max(size, MIN_APPEND) : REQUEST_COST
 const asError = ({ message, ...details }) => Object.assign(new Error(message), details)
 
 /** Everything that is asked of the owner is an item: `waiting` to be sent, then `sent`, in order; when the connection breaks, it is sent again. */
 class PlainClient {
   /** @param {string} filename of the log */
   constructor (filename) {
-    Object.assign(this, { filename, id: crypto.randomBytes(16).toString('hex'), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], looks: 0 })
+    Object.assign(this, { filename, id: crypto.randomBytes(8).toString('hex'), number: 0, highestSent: 0, request: 0, waiting: [], sent: [], pongs: [], looks: 0 })
     Object.assign(this, { connections: 0, resent: 0, frames: 0, largestWindow: 0, largestCount: 0, ackedBeforePublished: 0, refused: null, isWelcome: false, isClosed: false })
     this.connect()
   }
 
   connect () {
-    const name = this.filename + '.socket'
-    const isLink = fs.lstatSync(name, { throwIfNoEntry: false })?.isSymbolicLink()
     let rest = Buffer.alloc(0)
-    this.socket = net.connect(isLink ? fs.readlinkSync(name) : name, () => {
+    this.socket = net.connect(this.filename + '.socket', () => {
       this.connections++
-      this.socket.write(frame(HELLO, json({ protocol: 'flumelog', version: 4, id: this.id, answered: this.answered, sent: this.highestSent, pid: process.pid })))
+      this.socket.write(frame(HELLO, json({ protocol: 'flumelog', version: 5, id: this.id, answered: this.answered, log: null, pid: process.pid })))
     }).on('error', () => {}).on('data', (data) => {
       rest = Buffer.concat([rest, data])
       while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32LE(0)) {
@@ -65,7 +63,7 @@ class PlainClient {
     const first = this.number + 1
     this.number += records.length
     const flags = (durable ? DURABLE : 0) | (atomic ? ATOMIC : 0)
-    return this.ask({ type: APPEND, first, lengths: records.map(({ length }) => length), flags, framed, size: framed.length + 30, seqs: [] })
+    return this.ask({ type: APPEND, first, lengths: records.map(({ length }) => length), flags, framed, size: framed.length + 26, seqs: [] })
   }
 
   delete (seq) { return this.ask({ type: REQUEST, request: ++this.request, ask: { op: 'delete', seq } }) }
@@ -86,7 +84,7 @@ class PlainClient {
         const { first, lengths, flags, framed } = item
         const answered = this.sent.find(({ type }) => type === APPEND)?.first ?? first
         this.highestSent = Math.max(this.highestSent, first + lengths.length - 1)
-        this.socket.write(frame(APPEND, u32(this.epoch), u64(first), u32(lengths.length), u64(answered - 1), u8(flags), framed))
+        this.socket.write(frame(APPEND, u64(first), u32(lengths.length), u64(answered - 1), u8(flags), framed))
       } else this.socket.write(frame(REQUEST, json({ request: item.request, ask: item.ask })))
       this.sent.push(item)
       this.frames++
@@ -94,12 +92,10 @@ class PlainClient {
   }
 
   hasRoom (item) {
-    if (item.type !== APPEND) return this.sent.filter(({ type }) => type !== APPEND).length < MAX_REQUESTS
-    const appends = this.sent.filter(({ type }) => type === APPEND)
-    const size = appends.reduce((sum, { size }) => sum + size, item.size)
-    if (size > this.window || appends.length === MAX_FRAMES) return false
-    this.largestWindow = Math.max(this.largestWindow, size)
-    this.largestCount = Math.max(this.largestCount, appends.length + 1)
+    const cost = this.sent.reduce((sum, item) => sum + costOf(item), costOf(item))
+    if (cost > this.window && this.sent.length > 0) return false
+    this.largestWindow = Math.max(this.largestWindow, cost)
+    this.largestCount = Math.max(this.largestCount, this.sent.length + 1)
     return true
   }
 
@@ -108,10 +104,7 @@ class PlainClient {
     if (type === WELCOME) this.welcome(message)
     if (type === LOOK) this.looks++
     if (type === ACK && this.stored(runIn(body)) > this.published()) this.ackedBeforePublished++
-    if (type === NACK) {
-      this.epoch = message.epoch
-      this.fail(asError(message.error), this.sent)
-    }
+    if (type === NACK) this.fail(asError(message.error), this.sent)
     if (type === REPLY) {
       const item = this.sent.find(({ request }) => request === message.request)
       this.sent = this.sent.filter(other => other !== item)
@@ -123,11 +116,10 @@ class PlainClient {
     this.pump()
   }
 
-  welcome ({ blockSize, window, epoch, checksum, isUnknown, stored, runs }) {
-    Object.assign(this, { blockSize, window, epoch, limit: blockSize - (checksum ? 10 : 6) })
+  welcome ({ blockSize, window, checksum, isUnknown, runs }) {
+    Object.assign(this, { blockSize, window, limit: blockSize - (checksum ? 10 : 6) })
     if (isUnknown) this.fail(new Error('it is unknown whether this was stored'), this.sent)
     for (const run of runs) this.stored(run)
-    this.fail(new Error('this was not stored'), this.sent.filter(({ type, first, lengths }) => type === APPEND && first + lengths.length - 1 <= stored))
     this.resent += this.sent.length
     this.waiting = [...this.sent, ...this.waiting]
     this.sent = []

@@ -7,14 +7,14 @@ const crypto = require('crypto')
 const { once } = require('events')
 const { frame, u32, u64 } = require('./plain-client')
 
-const NAMES = { 16: 'WELCOME', 17: 'LOOK', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'PONG', 22: 'REFUSED', 23: 'COMPACTED' }
+const NAMES = { 16: 'WELCOME', 17: 'LOOK', 18: 'ACK', 19: 'NACK', 20: 'REPLY', 21: 'PONG', 22: 'REFUSED', 23: 'CONFLICT' }
 
 class RawClient {
   /**
    * @param {string} file
    * @param {Buffer} [id]
    */
-  constructor (file, id = crypto.randomBytes(16)) {
+  constructor (file, id = crypto.randomBytes(8)) {
     this.id = id
     /** { name, body }, of PONGs only the first */
     this.frames = []
@@ -82,8 +82,8 @@ class RawClient {
   }
 
   /** Greets the owner: resolves when it has answered. */
-  async greet (sent = 0) {
-    this.send(hello(this.id, sent))
+  async greet (answered = 0) {
+    this.send(hello(this.id, answered))
     return this.frame('WELCOME')
   }
 
@@ -93,15 +93,15 @@ class RawClient {
 }
 
 const json = (body) => Buffer.from(JSON.stringify(body))
-const hello = (id, sent = 0, answered = 0, version = 4) =>
-  frame(1, json({ protocol: 'flumelog', version, id: id.toString('hex'), answered, sent, pid: 1 }))
+const hello = (id, answered = 0, { version = 5, log = null } = {}) =>
+  frame(1, json({ protocol: 'flumelog', version, id: id.toString('hex'), answered, log, pid: 1 }))
 
 const u16 = (value) => Buffer.from([value & 255, value >> 8])
 const framed = (records) => Buffer.concat(records.flatMap(data => [u16(data.length), data, u16(data.length)]))
 
 /** An APPEND; what is given replaces what would be right. */
-const append = (first, records, { epoch = 1, count = records.length, answered = first - 1, flags = 0, bytes = framed(records) } = {}) =>
-  frame(2, u32(epoch), u64(first), u32(count), u64(answered), Buffer.from([flags]), bytes)
+const append = (first, records, { count = records.length, answered = first - 1, after = null, flags = after === null ? 0 : 4, bytes = framed(records) } = {}) =>
+  frame(2, u64(first), u32(count), u64(answered), Buffer.from([flags]), ...(after === null ? [] : [u64(after + 1)]), bytes)
 
 const ask = (request, ask) => frame(3, json({ request, ask }))
 const del = (request, seq) => ask(request, { op: 'delete', seq })

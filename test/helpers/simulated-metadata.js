@@ -65,7 +65,7 @@ class SimulatedMetadata extends MetadataFile {
     this.allocated = file.length
   }
 
-  async replaceNow (metadata) {
+  async replace (metadata) {
     const before = { metadata: this.metadata, mustReplace: this.mustReplace }
     const text = formatMetadata(metadata, this.acknowledged)
     this.since = []
@@ -106,25 +106,22 @@ class SimulatedMetadata extends MetadataFile {
     this.isNameUnsynced = false
   }
 
-  sync () {
-    return this.exclusively(async () => {
-      const { file } = this
-      const covered = file.state()
-      try {
-        // what an fsync has failed to write, the next one does not write either
-        await this.operation('metadata.sync', () => { if (!file.isBroken) file.sync(covered) })
-        await this.syncName()
-      } catch (err) {
-        file.isBroken = this.mustReplace = true
-        throw err
-      }
-    })
+  async sync () {
+    const { file } = this
+    const covered = file.state()
+    try {
+      // what an fsync has failed to write, the next one does not write either
+      await this.operation('metadata.sync', () => { if (!file.isBroken) file.sync(covered) })
+      await this.syncName()
+    } catch (err) {
+      file.isBroken = this.mustReplace = true
+      throw err
+    }
   }
 
   publish (acknowledged) {
     this.acknowledged = acknowledged
     if (this.fd !== -1) this.disk.published(acknowledged)
-    return null
   }
 
   release () {

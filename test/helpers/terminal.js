@@ -1,15 +1,20 @@
 'use strict'
 
-// When preloaded, makes a program behave as on a terminal, and as if it took long: the clock
-// advances by a second on every call.
+// Makes a program behave as on a terminal, and as if it took long: the clock advances by a second on every call. When preloaded, the whole
+// program, on one of $TEST_COLUMNS columns.
 
-const columns = Number(process.env.TEST_COLUMNS)
+const { now } = Date
 
-for (const stream of [process.stdout, process.stderr]) {
-  Object.defineProperty(stream, 'isTTY', { value: true })
-  Object.defineProperty(stream, 'columns', { value: columns })
+/** @param {number | undefined} columns of the terminal; undefined: there is none */
+function showOn (columns) {
+  for (const stream of [process.stdout, process.stderr]) {
+    Object.defineProperty(stream, 'isTTY', { value: columns !== undefined, configurable: true })
+    Object.defineProperty(stream, 'columns', { value: columns, configurable: true })
+  }
+  let ahead = 0
+  Date.now = columns === undefined ? now : () => now() + (ahead += 1000)
 }
 
-const now = Date.now
-let ahead = 0
-Date.now = () => now() + (ahead += 1000)
+if (process.env.TEST_COLUMNS !== undefined) showOn(Number(process.env.TEST_COLUMNS))
+
+module.exports = { showOn }

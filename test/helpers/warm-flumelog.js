@@ -1,7 +1,7 @@
 'use strict'
 
 // flumelog for tests that run many commands: starting Node.js takes most of the time of each, so they run one after the other
-// in one process. With `--thorough`, each has a process of its own, as it has anyway if it gets input, a terminal, or the like.
+// in one process. With `--thorough`, each has a process of its own, as it has anyway if it gets a file to read, other modules, or the like.
 
 const { spawn } = require('child_process')
 const path = require('path')
@@ -13,13 +13,16 @@ const { thorough } = require('./thorough')
 const COMMAND_LINES = path.join(__dirname, 'programs', 'command-lines.js')
 
 const isWarm = !thorough && isNode
+/** Options that a command can have in the process of others. */
+const WARM_OPTIONS = ['cwd', 'input', 'columns']
 
 /** The process, and who waits for the results of its command lines. */
 class Warm {
   constructor () {
     /** @type {Array<{ resolve: (ended: any) => void, reject: (err: Error) => void }>} */
     this.waiting = []
-    this.child = spawn(process.execPath, [COMMAND_LINES], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
+    const { NO_COLOR, ...env } = process.env
+    this.child = spawn(process.execPath, [COMMAND_LINES], { env, stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
     this.input = /** @type {import('stream').Writable} */ (this.child.stdio[3])
     let rest = ''
     this.child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -37,10 +40,10 @@ class Warm {
     this.waiting.shift().resolve({ code, signal: null, stdout: bytes.toString(), bytes, stderr, both })
   }
 
-  run (args, cwd) {
+  run (args, { cwd, input = '', columns }) {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject })
-      this.input.write(JSON.stringify({ args, cwd }) + '\n')
+      this.input.write(JSON.stringify({ args, cwd, columns, input: Buffer.from(input).toString('base64') }) + '\n')
     })
   }
 }
@@ -54,8 +57,8 @@ let warm = null
  * @returns {Promise<import('./command-line').Ended>}
  */
 function warmFlumelog (args, options = {}) {
-  if (!isWarm || Object.keys(options).some(name => name !== 'cwd')) return flumelog(args, options)
-  return warmly(args, options.cwd)
+  if (!isWarm || Object.keys(options).some(name => !WARM_OPTIONS.includes(name))) return flumelog(args, options)
+  return warmly(args, options)
 }
 
 /**
@@ -66,16 +69,16 @@ function warmFlumelog (args, options = {}) {
  *   would have nothing to do but to start flumelog
  */
 function shellOrWarm (shell, cwd) {
-  return (command) => isWarm && /^flumelog [\w./ -]*$/.test(command) ? warmly(command.split(' ').slice(1), cwd).then(({ both }) => both) : shell(command)
+  return (command) => isWarm && /^flumelog [\w./ -]*$/.test(command) ? warmly(command.split(' ').slice(1), { cwd }).then(({ both }) => both) : shell(command)
 }
 
 /**
  * @param {string[]} args
- * @param {string} [cwd]
+ * @param {Pick<import('./command-line').RunOptions, 'cwd' | 'input' | 'columns'>} options
  */
-function warmly (args, cwd) {
+function warmly (args, options) {
   warm ??= new Warm()
-  return warm.run(args, cwd)
+  return warm.run(args, options)
 }
 
 module.exports = { flumelog: warmFlumelog, shellOrWarm }

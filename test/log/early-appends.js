@@ -18,9 +18,12 @@ const MIB = 1024 * 1024
 
 /** A record of this size, which differs from its neighbours; 0: one that cannot be stored. */
 const size = fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 1, max: 60 }) }, fc.integer({ min: 61, max: 300 }), fc.constant(0))
+/** For a condition: there are logs of which this is the last record. */
+const after = fc.constantFrom(-1, 0, 96, 128)
 const call = fc.oneof(
   { weight: 6, arbitrary: fc.record({ sizes: size }) },
-  { weight: 3, arbitrary: fc.record({ sizes: fc.array(size, { maxLength: 6 }), sync: fc.boolean(), atomic: fc.boolean() }) }
+  { weight: 3, arbitrary: fc.record({ sizes: fc.array(size, { maxLength: 6 }), sync: fc.boolean(), atomic: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ sizes: fc.oneof(size, fc.array(size, { maxLength: 3 })), atomic: fc.boolean(), after }) }
 )
 const world = fc.record({
   /** Block size of the file, and the one given. */
@@ -60,8 +63,8 @@ async function run (file, { blockSize, isGiven, before, role, checksum, overflow
   if (before === 0) await made.onReady()
   if (role !== 'client') await made.close()
   const mustGive = isGiven || before === 0
-  // what will turn out to be too large for a block is in flight until then
-  const limits = mustGive ? { overflow, highWaterMark: 600 } : {}
+  // what will turn out to be too large for a block, or in conflict with its condition, is in flight until then
+  const limits = mustGive && calls.every(({ after }) => after === undefined) ? { overflow, highWaterMark: 600 } : {}
   const log = FlumeLog(file, { ...options, ...limits, blockSize: mustGive ? blockSize : undefined })
   const opened = event(resolve => log.onReady(resolve))
   if (isLate) await opened

@@ -34,6 +34,17 @@ tape('the reference has every option with its type and its default', (t) => {
   t.end()
 })
 
+tape('the page of the entries for packages has each of their exports, and each file function', (t) => {
+  const sections = read('docs/blocks.md').split(/^## /m)
+  const named = (entry) => new Set(sections.find(section => section.startsWith(`\`/${entry}\``)).match(/[\w$]+/g))
+  for (const entry of ['blocks', 'json', 'parts']) {
+    const exported = require(`../../${entry}`)
+    const names = [...Object.keys(exported), ...Object.keys(exported.files ?? {})]
+    t.deepEqual(names.filter(name => !named(entry).has(name)), [], entry)
+  }
+  t.end()
+})
+
 tape('the reference has every member of a log', (t) => {
   const entries = entriesUnder('Members')
   const log = FlumeLog(new RAM())

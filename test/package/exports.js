@@ -19,13 +19,11 @@ const EXPORTS = {
   './promises': ['open', 'wrap', 'FlumeLog'],
   './push': [],
   './maintenance': ['verify', 'repair', 'copy', 'restore', 'openOffsetMap'],
-  './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'FileBlocks', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
-    'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'newFile', 'errors', 'format', 'shorten', 'mustBePath', 'optionNames', 'workFor'],
-  './json': ['compact', 'pretty', 'finder', 'decodeJson', 'filterOf', 'comparison', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
-  './direct': ['DirectLog', 'found', 'CHECK_INTERVAL', 'rangeOf', 'connect', 'callAll', 'observable', 'optional', 'rethrowLater', 'syncFolder', 'warnNotOpened'],
-  './parts': ['CopiedLog', 'Stream', 'BatchStream', 'OpenStreams', 'NextChange', 'TurnBudget', 'found', 'createSince', 'sink', 'RecordCodec', 'replaceable', 'streamRangeOf', 'scanRangeOf',
-    'deletionRangeOf', 'isDeletionRange', 'checkHighWaterMark', 'checkOverflow', 'mustBeBoolean', 'codecOf', 'callAll', 'callBack', 'mustBeFunction', 'optional', 'promised', 'mustBeSignal',
-    'onAbort', 'sizeOf', 'datasync', 'nullIfMissing', 'syncFolder', 'replaceFile', 'writeFile', 'canLock', 'tryLock', 'formatLine', 'parseLine']
+  './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'CopiedLog', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
+    'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'files', 'callbacks', 'errors', 'format', 'shorten', 'mustBePath', 'onAbort', 'optionNames', 'workFor'],
+  './json': ['compact', 'pretty', 'finder', 'decodeJson', 'parseFilter', 'quoted', 'filterOf', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
+  './parts': ['DirectLog', 'found', 'Stream', 'BatchStream', 'OpenStreams', 'TurnBudget', 'NextChange', 'createSince', 'observable', 'replaceable', 'sink', 'RecordCodec', 'settingsOf', 'checkAfter', 'streamRangeOf',
+    'scanRangeOf', 'deletionRangeOf']
 }
 
 const USE = `

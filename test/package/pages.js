@@ -22,9 +22,10 @@ const RUN_BY = {
   console: 'package/guides.js', // those of docs/command-line.md: bin/docs.js; that of README: package/pages.js
   diff: 'package/guides.js',
   ts: 'package/pages.js', // compiled by package/types.js
-  hex: 'format/page.js', // and sharing/journal-entries.js
+  hex: 'format/page.js',
   mermaid: null,
   ini: null, // a unit of systemd
+  json: 'package/filters.js',
   text: null // grammars, file names; bundling: package/bundle.js; on docs/command-line.md programs that run until Ctrl-C; on docs/speed.md benchmarks, which take minutes
 }
 

@@ -19,6 +19,7 @@ const { overwrite } = require('../helpers/logs')
 const { part } = require('../helpers/part')
 const { promises } = require('../helpers/promises')
 const { collect, collectSource, event, isSame } = require('../helpers/reading')
+const { thorough } = require('../helpers/thorough')
 
 const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 
@@ -175,7 +176,7 @@ tape('corrupt blocks and records that cannot be decoded end batches as they end 
     await log.close()
     fs.unlinkSync(name)
     return isSame(batched, streamed) && open === 0
-  }), { numRuns: 200 })
+  }), { numRuns: thorough ? 200 : 40 })
   t.pass('after the records before them')
 })
 

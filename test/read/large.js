@@ -387,9 +387,10 @@ test('a follower and a reader without locks see a large record when it is acknow
 
 test('memory does not grow while large records are streamed, in either direction', async (t) => {
   const file = testFolder(t)('log')
-  const SIZE = 16 * MIB
+  const SIZE = 8 * MIB
+  const COUNT = 8
   const log = promises(FlumeLog(file, { large: true, cacheSize: MIB, sync: 'never' }))
-  for (let i = 1; i <= 12; i++) await log.append(numbered(i, SIZE))
+  for (let i = 1; i <= COUNT; i++) await log.append(numbered(i, SIZE))
   for (const reverse of [false, true]) {
     let most = 0
     let count = 0
@@ -401,7 +402,7 @@ test('memory does not grow while large records are streamed, in either direction
       gc()
       most = Math.max(most, process.memoryUsage().external - external)
     }, resolve)))
-    t.equal(count, 12)
+    t.equal(count, COUNT)
     t.ok(most < 3 * SIZE, `at most ${(most / MIB).toFixed()} MiB (${(arrayBuffers / MIB).toFixed()} before)`)
   }
   await log.close()

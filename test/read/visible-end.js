@@ -22,7 +22,6 @@ function changingFile (before, after, calls) {
   const file = {
     calls: 0,
     hasMetadata: true,
-    lastNonZero: undefined,
     readMetadata: async () => state().point ?? null,
     size: async () => state().bytes.length,
     read: async (offset, size) => {
@@ -34,7 +33,7 @@ function changingFile (before, after, calls) {
   return file
 }
 
-const METADATA = { log: 'log', blockSize: 512, writer: 'w', closed: false, end: 0, tie: 0, records: 0, start: 0, freed: 0, deletions: [], dropped: 0, clients: [], next: null }
+const METADATA = { log: 'log', blockSize: 512, writer: 'w', closed: false, end: 0, tie: 0, records: 0, start: 0, freed: 0, deletions: [], dropped: 0, clients: {}, next: null }
 const heldPoint = (published) => ({ metadata: METADATA, version: 'held', published, isHeld: true })
 
 const find = (file, blockSize) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true })

@@ -5,14 +5,14 @@
 // it acknowledged; and on, and on. In simulated time, so that a seed repeats all of it.
 // `npm run test:crash` crashes 10,000 times.
 //
-//     node test/recovery/crash-machine.js [--crashes 110] [--seed 1]
+//     node test/recovery/crash-machine.js [--crashes 60] [--seed 1]
 
 const tape = require('tape')
 const { parseArgs } = require('util')
 const { Crashing } = require('../helpers/crashing')
 const { thorough } = require('../helpers/thorough')
 
-const { values } = parseArgs({ options: { crashes: { type: 'string', default: thorough ? '300' : '110' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { crashes: { type: 'string', default: thorough ? '300' : '60' }, seed: { type: 'string' } } })
 const CRASHES = Number(values.crashes)
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
 
@@ -21,7 +21,7 @@ tape(`${CRASHES} crashes lose nothing that was acknowledged, and leave nothing t
   const counts = { crashes: 0, synced: 0, found: 0, deleted: 0, trimmed: 0, cut: 0, failed: 0 }
   const hadSomething = () => counts.found > 0 && counts.synced > 0 && counts.cut > 0 && counts.trimmed > 0 && counts.failed > 0
   // one seed in fifty draws no disk that fails
-  const mustGoOn = () => counts.crashes < CRASHES || (CRASHES > 100 && !hadSomething() && counts.crashes < 5 * CRASHES)
+  const mustGoOn = () => counts.crashes < CRASHES || (CRASHES >= 60 && !hadSomething() && counts.crashes < 5 * CRASHES)
   for (let seed = SEED; mustGoOn(); seed++) await crash(seed, counts, counts.crashes < CRASHES ? CRASHES : Infinity)
   t.comment(JSON.stringify(counts))
   t.ok(hadSomething(), 'the crashes came while there was something to lose')

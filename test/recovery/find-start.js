@@ -90,8 +90,9 @@ for (const blockSize of [32, 4096, 65536]) {
   tape(`the start is the first block that is not zeros, wherever that is, with blocks of ${blockSize} bytes`, async (t) => {
     const wrong = []
     for (let blocks = 3; blocks < 40; blocks++) {
-      for (let start = 2; start < blocks; start++) {
-        const bytes = Buffer.alloc(blocks * blockSize - 10, 1)
+      // with `blocks`, all of it was trimmed, and the block in which it ends is empty
+      for (let start = 2; start <= blocks; start++) {
+        const bytes = Buffer.alloc(start < blocks ? blocks * blockSize - 10 : blocks * blockSize, 1)
         holeOf(blockSize, true).copy(bytes)
         bytes.fill(0, blockSize, start * blockSize)
         const found = await findStart(async (offset, size) => bytes.subarray(offset, offset + size), bytes.length, blockSize)

@@ -17,7 +17,7 @@ const { thorough } = require('../helpers/thorough')
 const { isHoleLength } = require('../../lib/format/hole')
 const layout = require('../../lib/format/layout')
 
-const KILLS = Number(process.env.RUNS ?? (thorough ? 40 : 16))
+const KILLS = Number(process.env.RUNS ?? (thorough ? 40 : 12))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** Number of processes per set of files; each set starts empty. */
 const KILLS_A_SET = thorough ? 12 : 8

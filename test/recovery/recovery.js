@@ -33,7 +33,8 @@ tape('opening after a crash reads little more than syncBytes, whatever the size 
     const read = countReads(after)
     const again = open(after, { syncBytes: SYNC_BYTES })
     await again.onReady()
-    t.ok(read.bytes < 2 * SYNC_BYTES, `${size / MIB} MiB: ${read.bytes} bytes were read`)
+    // to find the end, and to write it once more
+    t.ok(read.bytes < 3 * SYNC_BYTES, `${size / MIB} MiB: ${read.bytes} bytes were read`)
     await again.close()
   }
 })

@@ -96,6 +96,9 @@ test('an atomic batch is unfinished if its first length is 0 and all else is who
       }
     }
   }
+  const deleted = sealedBlock(BLOCK_SIZE, [Buffer.alloc(30), dataOf(5)])
+  deleted.writeUInt16LE(0, 0)
+  t.notOk(isUnfinishedBatch(deleted, BLOCK_SIZE), 'a trim or a deletion that was interrupted: no batch starts with a deleted record')
   for (let length = 0; length <= BLOCK_SIZE; length++) t.notOk(isUnfinishedBatch(Buffer.alloc(length), BLOCK_SIZE), `${length} zeros`)
   t.end()
 })

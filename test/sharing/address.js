@@ -1,7 +1,6 @@
 'use strict'
 
-// The local socket on which the owner of a shared log listens: who can connect, and which
-// files there are at any moment.
+// The local socket on which the owner of a shared log listens: who can connect, and which files there are.
 
 const test = require('tape')
 const fs = require('fs')
@@ -9,10 +8,10 @@ const net = require('net')
 const path = require('path')
 const { execFileSync } = require('child_process')
 const { once } = require('events')
-const { Worker } = require('worker_threads')
 const { Address } = require('../../lib/sharing/address')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
+const { codeOf } = require('../helpers/reading')
 const { runtime } = require('../helpers/runtime')
 
 const ADDRESS_MODULE = require.resolve('../../lib/sharing/address')
@@ -27,17 +26,17 @@ const testOfFiles = (name, run) => test(name, { skip: IS_WINDOWS }, run)
 /** Deno cannot become another user, and does not know sockets in the list of a directory. */
 const testButNotOnDeno = (name, run) => test(name, { skip: IS_WINDOWS || runtime === 'deno' }, run)
 
-/** Creates a log, and returns its address. */
+/** Creates a log, and returns its address, with the log's name. */
 function addressOf (filename, mode = 0o644) {
   fs.mkdirSync(path.dirname(filename), { recursive: true })
   fs.writeFileSync(filename, '')
   fs.chmodSync(filename, mode)
-  return new Address(filename, path.dirname(filename))
+  return Object.assign(new Address(filename), { filename })
 }
 
 /** Listens, and greets everybody who connects. The listener is closed when the test ends. */
 async function listenOn (t, address, onconnection = socket => socket.end(GREETING)) {
-  const listener = await address.listen(() => fs.promises.stat(address.filename), onconnection)
+  const listener = await address.listen(fs.statSync(address.filename), onconnection)
   t.teardown(() => listener.close())
   return listener
 }
@@ -94,14 +93,10 @@ test('a process connects to the one that listens, and gets null if none does', a
   t.equal(await connectTo(address), 'nobody', 'nobody has ever listened')
   const listener = await listenOn(t, address)
   t.equal(await connectTo(address), GREETING)
-  t.equal(await listener.check(), false, 'the name leads to the socket')
   if (!IS_WINDOWS) t.deepEqual(filesIn(file('.')), ['log', 'log.socket'])
   await listener.close()
   t.equal(await connectTo(address), 'nobody', 'it is closed')
   t.deepEqual(filesIn(file('.')), ['log'], 'and leaves nothing behind')
-  await listener.close()
-  t.equal(await listener.check(), false, 'a closed one is not put in place again')
-  t.deepEqual(filesIn(file('.')), ['log'])
 })
 
 test('open connections stay when the listener closes, and it does not wait for them', async (t) => {
@@ -115,17 +110,6 @@ test('open connections stay when the listener closes, and it does not wait for t
   t.equal(await textFrom(socket), 'two')
 })
 
-test('one process after the other can listen on the same address', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(file('log'))
-  for (const name of ['a', 'b']) {
-    const listener = await listenOn(t, address, socket => socket.end(name))
-    t.equal(await connectTo(address), name)
-    await listener.close()
-  }
-  t.deepEqual(filesIn(file('.')), ['log'])
-})
-
 test('closing one listener leaves those of other logs in the folder alone', async (t) => {
   const file = testFolder(t)
   const addresses = [file('log'), file('log.socket-abcdef'), file('log2')].map(name => addressOf(name))
@@ -136,32 +120,23 @@ test('closing one listener leaves those of other logs in the folder alone', asyn
   for (const address of addresses.slice(1)) t.equal(await connectTo(address), address.filename)
 })
 
-test('a listener does not keep its process alive', async (t) => {
-  const address = addressOf(testFolder(t)('log'))
-  const code = `new (require(${JSON.stringify(ADDRESS_MODULE)}).Address)(...${JSON.stringify([address.filename, address.folder])})
-    .listen(async () => require('fs').statSync(${JSON.stringify(address.filename)}), () => {}).then(() => console.log('listening'))`
-  t.equal(String(execFileSync(process.execPath, ['-e', code])), 'listening\n')
-  t.equal(await connectTo(address), 'nobody', 'a socket that is left has nobody behind it')
-  await listenOn(t, address)
-  t.equal(await connectTo(address), GREETING, 'and is replaced')
-})
-
-testOfFiles('a listener that is held keeps its process alive, also after its socket was put in place again', (t) => {
+test('a listener keeps its process alive only while it is held', async (t) => {
   const address = addressOf(testFolder(t)('log'))
   // a process that is not kept alive ends before the timer
-  const code = `const fs = require('fs')
-    const address = new (require(${JSON.stringify(ADDRESS_MODULE)}).Address)(...${JSON.stringify([address.filename, address.folder])})
-    address.listen(async () => fs.statSync(address.filename), () => {}).then(async (listener) => {
-      listener.hold(true)
-      fs.unlinkSync(address.name)
-      console.log(await listener.check())
+  const code = (isHeld) => `new (require(${JSON.stringify(ADDRESS_MODULE)}).Address)(${JSON.stringify(address.filename)})
+    .listen(require('fs').statSync(${JSON.stringify(address.filename)}), () => {}).then((listener) => {
+      listener.hold(${isHeld})
+      console.log('listening')
       setTimeout(() => {
         console.log('alive')
         listener.hold(false)
       }, 50).unref()
     })`
-  t.equal(String(execFileSync(process.execPath, ['-e', code])), 'true\nalive\n')
-  t.end()
+  t.equal(String(execFileSync(process.execPath, ['-e', code(true)])), 'listening\nalive\n')
+  t.equal(String(execFileSync(process.execPath, ['-e', code(false)])), 'listening\n')
+  t.equal(await connectTo(address), 'nobody', 'a socket that is left has nobody behind it')
+  await listenOn(t, address)
+  t.equal(await connectTo(address), GREETING, 'and is replaced')
 })
 
 test('a cluster worker listens itself', async (t) => {
@@ -190,25 +165,6 @@ testOfFiles('a socket has the mode of its log, whatever the umask', async (t) =>
   }
 })
 
-testOfFiles('a socket that a worker thread places has the mode of its log', async (t) => {
-  const file = testFolder(t)
-  const code = `const { workerData: { address, filename, folder }, parentPort } = require('worker_threads')
-    new (require(address).Address)(filename, folder).listen(() => require('fs').promises.stat(filename), () => {})
-      .then(() => parentPort.postMessage('listening'))
-    parentPort.on('message', () => {})`
-  withUmask(t, 0)
-  for (const umask of [0, 0o077]) {
-    process.umask(umask)
-    for (const mode of [0o600, 0o640, 0o660, 0o644]) {
-      const { filename, folder, name } = addressOf(file(`log-${umask}-${mode}`), mode)
-      const worker = new Worker(code, { eval: true, workerData: { address: ADDRESS_MODULE, filename, folder } })
-      await once(worker, 'message')
-      t.equal(modeOf(name), mode.toString(8), `umask ${umask.toString(8)}`)
-      await worker.terminate()
-    }
-  }
-})
-
 testOfFiles('a socket gets the permissions of its log where nobody else can reach it', async (t) => {
   const file = testFolder(t)
   withUmask(t, 0)
@@ -230,21 +186,6 @@ testOfFiles('a socket gets the permissions of its log where nobody else can reac
   })
   await listenOn(t, address)
   t.deepEqual(seen, [['chmod', '700', '600'], ['rename', '700', '600']])
-})
-
-testOfFiles('if the socket cannot have the group of the log, its group and others get what both may do', async (t) => {
-  const file = testFolder(t)
-  const { lchownSync } = fs
-  fs.lchownSync = () => { throw new Error('not permitted') }
-  t.teardown(() => { fs.lchownSync = lchownSync })
-  const modes = { 660: '600', 664: '644', 666: '666', 606: '600' }
-  for (const [mode, expected] of Object.entries(modes)) {
-    const address = addressOf(file(mode), parseInt(mode, 8))
-    const logStatus = async () => Object.assign(await fs.promises.stat(address.filename), { gid: process.getgid() + 1 })
-    const listener = await address.listen(logStatus, () => {})
-    t.equal(modeOf(address.name), expected, mode)
-    await listener.close()
-  }
 })
 
 testButNotOnDeno('only users who may write the log can connect', async (t) => {
@@ -291,247 +232,74 @@ async function asOther (run) {
   }
 }
 
-testOfFiles('a name that was deleted or replaced is put in place again', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(file('log'))
-  const listener = await listenOn(t, address, socket => socket.pipe(socket))
-  const before = await address.connect()
-  const changes = {
-    deleted: () => fs.unlinkSync(address.name),
-    'another socket': async () => {
-      await leaveSocket(file('other'))
-      fs.renameSync(file('other'), address.name)
-    },
-    'a symbolic link': () => {
-      fs.unlinkSync(address.name)
-      fs.symlinkSync(file('nowhere'), address.name)
-    }
-  }
-  for (const [what, change] of Object.entries(changes)) {
-    await change()
-    t.equal(await connectTo(address), 'nobody', what)
-    t.deepEqual(await Promise.all([listener.check(), listener.check()]), [true, false], 'it is placed once')
-    const socket = await address.connect()
-    socket.end('hello')
-    t.equal(await textFrom(socket), 'hello', 'others can connect again')
-  }
-  fs.renameSync(address.name, file('moved.socket'))
-  t.equal(await listener.check(), true, 'renamed')
-  t.equal(await connectTo(new Address(file('moved'), file('.'))), 'nobody', 'the old socket is closed')
-  fs.unlinkSync(file('moved.socket'))
-  before.end('still there')
-  t.equal(await textFrom(before), 'still there', 'connections stay open')
-  await listener.close()
-  t.deepEqual(filesIn(file('.')), ['log'])
-})
-
-testOfFiles('a socket follows the mode of its log', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(file('log'), 0o666)
-  const listener = await listenOn(t, address)
-  fs.chmodSync(file('log'), 0o600)
-  t.equal(await listener.check(), true)
-  t.equal(modeOf(address.name), '600')
-  t.equal(await connectTo(address), GREETING)
-})
-
 testOfFiles('the name is left to the owner of another log that has taken the path', async (t) => {
   const file = testFolder(t)
-  const address = addressOf(file('log'))
-  const opened = fs.statSync(file('log'))
-  const first = await address.listen(async () => opened, socket => socket.end('first'))
-  t.teardown(() => first.close())
+  const first = await listenOn(t, addressOf(file('log')), socket => socket.end('first'))
   fs.renameSync(file('log'), file('old'))
-  fs.unlinkSync(address.name)
-  t.equal(await first.check().catch(err => err.code), 'flumelog:replaced', 'nothing has the path')
-  addressOf(file('log'))
+  const address = addressOf(file('log'))
   const second = await listenOn(t, address, socket => socket.end('second'))
-  t.equal(await first.check().catch(err => err.code), 'flumelog:replaced', 'another file has it')
   t.equal(await connectTo(address), 'second')
   await first.close()
   t.equal(await connectTo(address), 'second', 'closing removes only what is its own')
   await second.close()
+  t.deepEqual(filesIn(file('.')), ['log', 'old'])
 })
 
-testOfFiles('a file that is no socket is not replaced', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(file('log'))
-  const attempts = { 'a regular file': () => fs.writeFileSync(address.name, 'x'), 'a directory': () => fs.mkdirSync(address.name) }
-  for (const [what, create] of Object.entries(attempts)) {
-    create()
-    const err = await listenOn(t, address).catch(err => err)
-    t.equal(err.code, 'EEXIST', what)
-    t.equal(err.path, address.name)
-    t.match(err.message, /in the way of the log's socket/)
-    t.deepEqual(filesIn(file('.')), ['log', 'log.socket'])
-    fs.rmSync(address.name, { recursive: true })
-  }
-  const listener = await listenOn(t, address)
-  fs.unlinkSync(address.name)
-  fs.writeFileSync(address.name, 'x')
-  t.equal(await listener.check().catch(err => err.code), 'EEXIST', 'nor is it later')
-  await listener.close()
-  t.deepEqual(filesIn(file('.')), ['log', 'log.socket'], 'nor deleted')
-})
-
-testOfFiles('a socket that nobody listens on is replaced, and so is a symbolic link', async (t) => {
+testOfFiles('what a killed process has left is replaced', async (t) => {
   const file = testFolder(t)
   const address = addressOf(file('log'))
   await leaveSocket(address.name)
-  t.equal(await connectTo(address), 'nobody', 'a socket that a killed process has left')
-  const first = await listenOn(t, address)
+  fs.mkdirSync(file('log.socket.new'))
+  await leaveSocket(file('log.socket.new/flumelog.socket'))
+  t.equal(await connectTo(address), 'nobody')
+  const listener = await listenOn(t, address)
   t.equal(await connectTo(address), GREETING)
-  await first.close()
-
-  fs.writeFileSync(file('other'), 'x')
-  fs.symlinkSync(file('other'), address.name)
-  const second = await listenOn(t, address)
-  t.equal(await connectTo(address), GREETING)
-  await second.close()
-  t.deepEqual(filesIn(file('.')), ['log', 'other'], 'where the link led is left alone')
-  t.equal(fs.readFileSync(file('other'), 'utf8'), 'x')
+  t.deepEqual(filesIn(file('.')), ['log', 'log.socket'])
+  await listener.close()
+  t.deepEqual(filesIn(file('.')), ['log'])
 })
 
-testButNotOnDeno('what a process leaves that is killed while it places its socket is removed, and nothing else', async (t) => {
+testOfFiles('files of others that have the names of a socket stay', async (t) => {
   const file = testFolder(t)
   const address = addressOf(file('log'))
-  const ours = ['log.socket-aB3dE6', 'log.socket-Aaaaaa', 'log.socket-Bbbbbb']
-  const others = ['log.socket-more12', 'log.socket-other1', 'log.socket-toolong', 'log2.socket-aB3dE6']
-  for (const name of [...ours, ...others]) fs.mkdirSync(file(name))
-  await leaveSocket(file('log.socket-aB3dE6/s'))
-  fs.symlinkSync('/nowhere', file('log.socket-Aaaaaa/s'))
-  await leaveSocket(file('log.socket-more12/s'))
-  fs.writeFileSync(file('log.socket-more12/data'), 'x')
-  fs.writeFileSync(file('log.socket-other1/s'), 'x')
-  fs.writeFileSync(file('log.socket-file12'), 'x')
-  await listenOn(t, address)
-  t.deepEqual(filesIn(file('.')), ['log', 'log.socket', 'log.socket-file12', ...others])
-  t.deepEqual(filesIn(file('log.socket-more12')), ['data', 's'])
-})
-
-testOfFiles('if the path is too long for a socket, a symbolic link leads to one in the runtime directory', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(longName(file), 0o640)
-  withEnvironment(t, 'XDG_RUNTIME_DIR', file('.'))
-  const listener = await listenOn(t, address)
-  const target = fs.readlinkSync(address.name)
-  t.equal(path.dirname(target), file(`flumelog-${process.geteuid()}`))
-  t.equal(modeOf(path.dirname(target)), '700')
-  t.equal(modeOf(target), '640')
-
-  process.env.XDG_RUNTIME_DIR = '/nowhere'
-  t.equal(await connectTo(address), GREETING, 'the environment of those who connect does not matter')
-  process.env.XDG_RUNTIME_DIR = file('.')
-  const changes = [() => fs.unlinkSync(address.name), () => fs.unlinkSync(target), () => fs.rmSync(path.dirname(target), { recursive: true })]
-  for (const change of changes) {
-    t.equal(await listener.check(), false)
-    change()
-    t.equal(await connectTo(address), 'nobody')
-    t.equal(await listener.check(), true)
-    t.equal(await connectTo(address), GREETING)
-  }
-  await listener.close()
-  t.deepEqual(filesIn(address.folder), ['log'])
-  t.deepEqual(filesIn(path.dirname(target)), [])
-})
-
-testOfFiles('the socket moves if another runtime directory has to be used', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(longName(file))
-  for (const name of ['a', 'b']) fs.mkdirSync(file(name))
-  withEnvironment(t, 'XDG_RUNTIME_DIR', file('a'))
-  withEnvironment(t, 'TMPDIR', file('b'))
-  const listener = await listenOn(t, address)
-  t.ok(fs.readlinkSync(address.name).startsWith(file('a/')))
-  // as at logout
-  fs.rmSync(file('a'), { recursive: true })
-  t.equal(await listener.check(), true)
-  t.ok(fs.readlinkSync(address.name).startsWith(file('b/')))
-  t.equal(await connectTo(address), GREETING)
-  await listener.close()
-  t.deepEqual(filesIn(address.folder), ['log'])
+  fs.writeFileSync(address.name, 'a file')
+  t.equal(await codeOf(listenOn(t, address)), 'EEXIST')
+  t.equal(fs.readFileSync(address.name, 'utf8'), 'a file')
+  fs.unlinkSync(address.name)
+  fs.mkdirSync(file('log.socket.new'))
+  fs.writeFileSync(file('log.socket.new/notes'), 'a file')
+  t.equal(await codeOf(listenOn(t, address)), 'ENOTEMPTY')
+  t.deepEqual(filesIn(file('.')), ['log', 'log.socket.new'])
+  fs.rmSync(file('log.socket.new'), { recursive: true })
 })
 
 testOfFiles('a path of every length can be shared', async (t) => {
   const file = testFolder(t)
-  withEnvironment(t, 'XDG_RUNTIME_DIR', file('.'))
-  const shortest = Buffer.byteLength(file('x'))
-  for (let length = Math.max(75, shortest); length < 120; length++) {
-    const address = addressOf(file('x'.repeat(length - shortest + 1)))
-    const listener = await listenOn(t, address)
-    const isLink = fs.lstatSync(address.name).isSymbolicLink()
-    const text = await connectTo(address)
-    if (text !== GREETING || isLink !== (length > 84)) t.fail(`${length} bytes: ${text}`)
-    await listener.close()
-  }
-  t.deepEqual(filesIn(file('.')).filter(name => name.includes('socket')), [])
-})
-
-testOfFiles('a runtime directory that is not private is refused', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(longName(file))
-  withEnvironment(t, 'XDG_RUNTIME_DIR', file('.'))
-  const folder = file(`flumelog-${process.geteuid()}`)
-  fs.mkdirSync(file('elsewhere'), { mode: 0o700 })
-  const cases = {
-    'it is a symbolic link': () => fs.symlinkSync(file('elsewhere'), folder),
-    'it is not a directory': () => fs.writeFileSync(folder, ''),
-    'its mode is 755, not 700': () => {
-      fs.mkdirSync(folder)
-      fs.chmodSync(folder, 0o755)
-    }
-  }
-  if (IS_ROOT) {
-    cases[`it belongs to user ${NOBODY}, not to 0`] = () => {
-      fs.mkdirSync(folder, { mode: 0o700 })
-      fs.chownSync(folder, NOBODY, NOBODY)
-    }
-  }
-  for (const [reason, create] of Object.entries(cases)) {
-    create()
-    const err = await listenOn(t, address).catch(err => err)
-    t.equal(err.code, 'EPERM')
-    t.equal(err.path, folder)
-    t.ok(err.message.includes(reason), reason)
-    fs.rmSync(folder, { recursive: true })
-  }
-  t.deepEqual(filesIn(address.folder), ['log'])
-})
-
-testOfFiles('a runtime directory of another user, or none, is not used', async (t) => {
-  const file = testFolder(t)
-  const address = addressOf(longName(file))
   fs.mkdirSync(file('tmp'))
   withEnvironment(t, 'TMPDIR', file('tmp'))
-  withEnvironment(t, 'XDG_RUNTIME_DIR', '')
-  const unusable = ['', 'relative', file('nowhere'), address.filename]
-  if (IS_ROOT) {
-    fs.mkdirSync(file('other'))
-    fs.chownSync(file('other'), NOBODY, NOBODY)
-    unusable.push(file('other'))
-  }
-  for (const value of unusable) {
-    process.env.XDG_RUNTIME_DIR = value
+  const shortest = Buffer.byteLength(file('x'))
+  const lengths = Array.from({ length: 50 }, (_, i) => Math.max(70, shortest) + i)
+  const names = [...lengths.map(length => file('x'.repeat(length - shortest + 1))), file('x'.repeat(240)), longName(file)]
+  for (const name of names) {
+    const address = addressOf(name, 0o640)
     const listener = await listenOn(t, address)
-    t.ok(fs.readlinkSync(address.name).startsWith(file('tmp/')), `"${value}"`)
+    t.equal(await connectTo(address), GREETING, `${Buffer.byteLength(name)} bytes`)
+    t.equal(modeOf(address.name), '640')
     await listener.close()
+    t.equal(await connectTo(address), 'nobody')
   }
+  t.deepEqual([...filesIn(file('.')), ...filesIn(path.dirname(longName(file)))].filter(name => name.includes('socket')), [])
+  t.deepEqual(filesIn(file('tmp')), [], 'nothing is left in the directory for temporary files')
 })
 
-testOfFiles('if the runtime directory has a long path, too, an error says so', async (t) => {
+testOfFiles('if the directory for temporary files has a long path, too, an error says so', async (t) => {
   const file = testFolder(t)
   const address = addressOf(longName(file))
-  withEnvironment(t, 'XDG_RUNTIME_DIR', address.folder)
-  withEnvironment(t, 'TMPDIR', path.dirname(address.folder))
-  const err = await listenOn(t, address).catch(err => err)
-  t.equal(err.code, 'ENAMETOOLONG')
-  t.ok(err.message.includes(address.filename) && /set XDG_RUNTIME_DIR or TMPDIR/.test(err.message))
-  t.deepEqual(filesIn(address.folder), ['log'])
-  process.env.TMPDIR = file('.')
-  await listenOn(t, address)
-  t.equal(await connectTo(address), GREETING, 'the directory for temporary files is used if only its path is short enough')
-
-  fs.unlinkSync(address.name)
-  fs.symlinkSync(file('x'.repeat(120)), address.name)
-  t.equal(await connectTo(address), 'ENAMETOOLONG', 'a link to a path that no socket can have')
+  withEnvironment(t, 'TMPDIR', path.dirname(address.filename))
+  for (const attempt of [() => listenOn(t, address), () => address.connect()]) {
+    const err = await attempt().catch(err => err)
+    t.equal(err.code, 'ENAMETOOLONG')
+    t.ok(err.message.includes(address.filename) && /set TMPDIR to a shorter path/.test(err.message))
+    t.deepEqual(filesIn(path.dirname(address.filename)), ['log'])
+  }
 })

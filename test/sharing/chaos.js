@@ -13,7 +13,7 @@ const { event } = require('../helpers/reading')
 const { following, inTime, numbersIn, sharer } = require('../helpers/sharing')
 const { thorough } = require('../helpers/thorough')
 
-const { values } = parseArgs({ options: { takeovers: { type: 'string', default: thorough ? '30' : '5' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) } } })
+const { values } = parseArgs({ options: { takeovers: { type: 'string', default: thorough ? '30' : '3' }, seed: { type: 'string', default: String(Date.now() % 2 ** 31) } } })
 const TAKEOVERS = Number(values.takeovers)
 const SEED = Number(values.seed)
 const MEMBERS = 4

@@ -210,7 +210,7 @@ tape('the owner counts what is in flight for each client', async (t) => {
   const { owner, client } = await pair(t)
   await client.append(['abc', 'defg'])
   const [{ id, ...counts }] = owner.log.stats().clients
-  t.equal(id.length, 32)
+  t.equal(id.length, 16)
   t.deepEqual(counts, { pid: process.pid, appended: { records: 2, bytes: 7 }, inFlight: { records: 0, bytes: 0 } })
   const { appended, written, inFlight } = client.log.stats()
   t.deepEqual([appended, written, inFlight], [{ records: 2, bytes: 7 }, { records: 2, bytes: 7 }, { records: 0, bytes: 0 }])

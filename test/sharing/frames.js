@@ -13,7 +13,7 @@ const { isSame } = require('../helpers/reading')
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const u64 = fc.maxSafeNat()
-const id = fc.uint8Array({ minLength: 16, maxLength: 16 }).map(bytes => Buffer.from(bytes))
+const id = fc.uint8Array({ minLength: 8, maxLength: 8 }).map(bytes => Buffer.from(bytes))
 const record = (fields) => fc.record(fields, { noNullPrototype: true })
 /** Its last number is below 2^53, too. */
 const run = record({ first: fc.integer({ min: 1, max: 2 ** 52 }), count: fc.integer({ min: 1, max: 2 ** 32 - 1 }), seq: u64 })
@@ -23,8 +23,9 @@ const error = record({ code: fc.string(), message: fc.string({ maxLength: 2000 }
 /** An APPEND, made as a client makes it. */
 function appendFrame (header, records) {
   const framed = raw.framed(records)
-  const bytes = Buffer.alloc(frames.APPEND_SIZE + framed.length)
-  framed.copy(bytes, frames.APPEND_SIZE)
+  const start = frames.APPEND_SIZE + (header.after === null ? 0 : frames.CONDITION_SIZE)
+  const bytes = Buffer.alloc(start + framed.length)
+  framed.copy(bytes, start)
   frames.writeAppendHeader(bytes, bytes.length, header)
   return bytes
 }
@@ -37,14 +38,17 @@ function mustEqual (actual, expected) {
 const body = (frame) => frame.subarray(frames.HEADER_SIZE)
 const told = ({ message, code, offset }) => ({ message, code, offset })
 
-const hello = record({ id: id.map(bytes => bytes.toString('hex')), answered: u64, sent: u64, pid: u32 })
+const hello = record({ id: id.map(bytes => bytes.toString('hex')), answered: u64, log: fc.option(fc.string({ maxLength: 40 })), pid: u32 })
 const welcome = record({
-  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, epoch: u32, stored: u64, runs: fc.array(run), id: fc.string({ maxLength: 40 })
+  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, runs: fc.array(run), id: fc.string({ maxLength: 40 })
 })
-const append = record({ epoch: u32, first: u64, count: u32, answered: u64, flags: fc.nat(255) })
+/** Bit 2 of its flags says whether it has a condition. */
+const append = record({ first: u64, count: u32, answered: u64, flags: fc.nat(255), after: fc.option(fc.integer({ min: -1, max: 2 ** 53 - 2 })) })
+  .map(header => ({ ...header, flags: header.after === null ? header.flags & ~4 : header.flags | 4 }))
+const conflict = record({ first: u64, count: u32, seq: fc.integer({ min: -1, max: 2 ** 53 - 1 }), end: u64 })
 const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(bytes => Buffer.from(bytes)), { maxLength: 10 })
 const op = (name, offsets = {}) => record({ op: fc.constant(name), ...offsets })
-const ask = fc.oneof(op('sync'), op('delete', { seq: u64 }), op('deleteRange', { first: u64, last: u64 }), op('trim', { offset: u64 }), op('reclaim'), op('compact'))
+const ask = fc.oneof(op('sync'), op('delete', { seq: u64 }), op('deleteRange', { first: u64, last: u64 }), op('trim', { offset: u64 }), op('reclaim'), op('compact', { id: fc.uuid() }))
 
 const withoutVersion = ({ version, protocol, ...rest }) => version === frames.VERSION && rest
 const asJson = (type) => [(value) => frames.encode(type, value), (bytes) => frames.decode(type, bytes)]
@@ -59,9 +63,9 @@ const CODECS = {
     ([header, records]) => appendFrame(header, records),
     (bytes) => { const { records, ...header } = frames.decodeAppend(bytes); return [header, recordsIn(records)] }
   ],
+  CONFLICT: [conflict, ...asJson(frames.CONFLICT)],
   REQUEST: [record({ request: u64, ask }), ...asJson(frames.REQUEST)],
-  REPLY: [record({ request: u64, result: fc.jsonValue().map(value => JSON.parse(JSON.stringify(value))) }), ...asJson(frames.REPLY)],
-  COMPACTED: [record({ id: fc.uuid() }), ...asJson(frames.COMPACTED)]
+  REPLY: [record({ request: u64, result: fc.jsonValue().map(value => JSON.parse(JSON.stringify(value))) }), ...asJson(frames.REPLY)]
 }
 
 function recordsIn (bytes) {
@@ -84,7 +88,7 @@ for (const [name, [values, encode, decode]] of Object.entries(CODECS)) {
 
 test('errors arrive with their codes and properties', (t) => {
   fc.assert(fc.property(error, (err) => {
-    const fields = { request: 1, epoch: 2, error: err }
+    const fields = { request: 1, error: err }
     for (const type of [frames.NACK, frames.REPLY, frames.REFUSED]) {
       const { error } = frames.decode(type, body(frames.encode(type, fields)))
       mustEqual(told(error), told(err))
@@ -97,8 +101,8 @@ test('the frames of a client are those that docs/protocol.md describes', (t) => 
   fc.assert(fc.property(append, records, (header, list) => {
     if (!raw.append(header.first, list, header).equals(appendFrame(header, list))) throw new Error('another APPEND')
   }), { seed: SEED, numRuns: 300 })
-  const greeting = { id: 'ab'.repeat(16), answered: 1, sent: 2, pid: 1 }
-  t.equal(String(raw.hello(Buffer.alloc(16, 0xab), 2, 1)), String(frames.hello(greeting)))
+  const greeting = { id: 'ab'.repeat(8), answered: 1, log: '0', pid: 1 }
+  t.equal(String(raw.hello(Buffer.alloc(8, 0xab), 1, { log: '0' })), String(frames.hello(greeting)))
   t.equal(String(raw.del(7, 8)), String(frames.encode(frames.REQUEST, { request: 7, ask: { op: 'delete', seq: 8 } })))
   for (const [name, bytes] of [['PING', raw.ping()], ['BYE', raw.bye()]]) t.deepEqual(bytes, frames.encode(frames[name]), name)
   t.end()
@@ -169,8 +173,8 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 })
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
-  const json = ['HELLO', 'REQUEST', 'WELCOME', 'LOOK', 'NACK', 'REPLY', 'REFUSED', 'COMPACTED'].map(name => (bytes) => frames.decode(frames[name], bytes))
-  const text = fc.oneof(fc.json(), fc.string(), fc.record({ request: fc.nat(), epoch: fc.nat(), error: fc.jsonValue(), ask: fc.jsonValue() }).map(value => JSON.stringify(value)))
+  const json = ['HELLO', 'REQUEST', 'WELCOME', 'LOOK', 'NACK', 'REPLY', 'REFUSED', 'CONFLICT'].map(name => (bytes) => frames.decode(frames[name], bytes))
+  const text = fc.oneof(fc.json(), fc.string(), fc.record({ request: fc.nat(), error: fc.jsonValue(), ask: fc.jsonValue() }).map(value => JSON.stringify(value)))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text.map(text => Buffer.from(text)))
   fc.assert(fc.property(bytes, (bytes) => {
     for (const decode of [...json, frames.decodeAck, frames.decodeAppend]) {

@@ -77,7 +77,7 @@ test('a client that never says which answers it has got is refused', async (t) =
     client.send(append(number, [A], { answered: 0 }))
     await until(() => client.count('ACK') > acks || client.isClosed)
   }
-  t.match(await client.refusal(), /513 acknowledged frames/)
+  t.match(await client.refusal(), /513 runs/)
   t.equal(stats().refused, 1)
 })
 

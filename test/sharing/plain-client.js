@@ -3,7 +3,6 @@
 // A client that was written from docs/protocol.md and format.md alone
 // (test/helpers/plain-client.js), with owners and clients that use this library.
 
-const fs = require('fs')
 const path = require('path')
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -19,7 +18,7 @@ const { thorough } = require('../helpers/thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 /** That are appended in each kind of log. */
-const RECORDS = thorough ? 10000 : 4000
+const RECORDS = thorough ? 10000 : 1000
 /** Records of each writer are numbered from a multiple of this on. */
 const RANGE = 1e6
 
@@ -130,7 +129,7 @@ test('it uses all of the window', async (t) => {
   await large
   t.ok(client.largestWindow > client.window - 1000 && client.largestWindow <= client.window, `${client.largestWindow} of ${client.window} bytes were under way`)
   await small
-  t.equal(client.largestCount, 256)
+  t.equal(client.largestCount, 256, 'small frames count as 4,096 bytes each')
   t.equal(owner.log.stats().refused, 0)
   const seqs = await client.append([...records(65522, 16), ...records(2 ** 20 - 30 - 4 - 16 * 65526, 1)])
   t.equal(seqs.length, 17, 'a frame of 1 MiB is accepted')
@@ -138,20 +137,20 @@ test('it uses all of the window', async (t) => {
   await owner.close()
 })
 
-test('it deletes and syncs, 5,000 requests at once', async (t) => {
+test('it deletes and syncs, 1,000 requests at once', async (t) => {
   const file = testFolder(t)('log')
   const owner = await openOwner(file, { blockSize: 4096 })
   const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
   const { client } = feeder
-  await feeder.appendUntil(() => feeder.last >= 6000)
+  await feeder.appendUntil(() => feeder.last >= 1500)
   const [kept, ...others] = [...feeder.stored.keys()]
   const { looks } = client
   await client.delete(others[0])
   t.ok(client.looks > looks, 'it was told to look at the file before the answer')
-  await Promise.all(others.slice(0, 5000).map(seq => client.delete(seq)))
+  await Promise.all(others.slice(0, 1000).map(seq => client.delete(seq)))
   await client.sync()
   t.equal(owner.log.stats().unsynced, 0)
-  for (const seq of others.slice(0, 5000)) feeder.stored.delete(seq)
+  for (const seq of others.slice(0, 1000)) feeder.stored.delete(seq)
   compare(t, await readAll(file, feeder), feeder)
   t.ok(feeder.stored.has(kept))
   const err = await client.delete(kept + 1).then(() => null, err => err)
@@ -169,9 +168,9 @@ test('it appends along with clients and an owner that use the library', async (t
   const feeders = [4, 5].map(range => new Feeder(t, file, { random: randomFrom(SEED + range), blockSize: 4096, range }))
   const writers = libraryLogs.map((log, range) => ({ log, range, stored: new Map() }))
   await Promise.all([
-    ...feeders.map(feeder => feeder.appendUntil(() => feeder.last >= 5000)),
+    ...feeders.map(feeder => feeder.appendUntil(() => feeder.last >= (thorough ? 5000 : 1000))),
     ...writers.map(async ({ log, range, stored }) => {
-      for (let number = range * RANGE; number < range * RANGE + 3000;) {
+      for (let number = range * RANGE; number < range * RANGE + (thorough ? 3000 : 600);) {
         const numbers = Array.from({ length: 30 }, () => ++number)
         const seqs = await Promise.all(numbers.map(number => log.append(numbered(number, number % 400))))
         seqs.forEach((seq, i) => stored.set(seq, numbers[i]))
@@ -191,10 +190,10 @@ test('it goes on with the next owner when one closes or dies, and nothing is sto
   const random = randomFrom(SEED)
   let owner = await startProcess(t, file, { blockSize: 4096 })
   const feeder = new Feeder(t, file, { random, blockSize: 4096 })
-  for (let i = 1; i <= 6; i++) {
+  for (let i = 1; i <= (thorough ? 6 : 2); i++) {
     const next = await startProcess(t, file)
     let isOver = false
-    const count = feeder.stored.size + 500 + random.below(1500)
+    const count = feeder.stored.size + 200 + random.below(600)
     const appends = feeder.appendUntil(() => isOver)
     while (feeder.stored.size < count) await event(setImmediate)
     const { connections } = feeder.client
@@ -218,7 +217,7 @@ test('it goes on when only its connection breaks, and nothing is stored twice', 
   const file = testFolder(t)('log')
   const owner = await openOwner(file, { blockSize: 4096 })
   const feeder = new Feeder(t, file, { random: randomFrom(SEED), blockSize: 4096 })
-  for (let i = 1; i <= 30; i++) {
+  for (let i = 1; i <= (thorough ? 30 : 10); i++) {
     for (let j = 0; j < 100; j++) feeder.append().catch(() => {})
     while (feeder.stored.size < i * 50) await event(setImmediate)
     feeder.client.socket.destroy()
@@ -254,7 +253,6 @@ test('it is told if the owner does not know what became of its records', async (
   const client = new PlainClient(file)
   const lost = client.append([Buffer.from('sent to an owner that nobody remembers')])
   client.sent = client.waiting.splice(0)
-  client.highestSent = client.number
   t.equal(await lost.then(() => 'stored', err => err.message), 'it is unknown whether this was stored')
   t.deepEqual(await client.append([Buffer.from('a'), Buffer.from('b')]), [0, 5])
   await client.close()
@@ -271,16 +269,4 @@ test('it is forgotten after BYE', async (t) => {
   while (owner.log.stats().clients.length > 0) await event(setImmediate)
   await owner.close()
   t.deepEqual(filesIn(path.dirname(file)), ['log'])
-})
-
-test('it finds a socket whose path is too long', async (t) => {
-  const folder = path.join(path.dirname(testFolder(t)('log')), 'a'.repeat(100))
-  fs.mkdirSync(folder)
-  const file = path.join(folder, 'log')
-  const owner = await openOwner(file)
-  t.ok(fs.lstatSync(file + '.socket').isSymbolicLink())
-  const client = new PlainClient(file)
-  t.deepEqual(await client.append([Buffer.from('a')]), [0])
-  await client.close()
-  await owner.close()
 })

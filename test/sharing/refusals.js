@@ -25,7 +25,9 @@ const CASES = {
   'a frame without a type': [[u32(0), u8(0)], /length of 0/],
   'a frame that is announced with 4 GB': [[u32(2 ** 32 - 1), u8(2)], /announced/],
   'a request of 1 byte more than 1 MiB': [[u32(MIB - 3), u8(3)], /announced/],
-  'an APPEND of fewer bytes than its header has': [[frame(2, u32(1), u64(1))], /body of 12 bytes/],
+  'an APPEND of fewer bytes than its header has': [[frame(2, u64(1))], /body of 8 bytes/],
+  'an APPEND of fewer bytes than its condition has': [[append(1, [], { count: 1, flags: 4, bytes: u32(1) })], /body of 25 bytes; it should have 29 or more/],
+  'an APPEND with a condition of 2^53': [[append(1, [A], { after: 2 ** 53 - 1 })], /2\^53/],
   'an APPEND without records': [[append(1, [])], /0 records/],
   'an APPEND that counts from 0 on': [[append(0, [A], { answered: 0 })], /number 0/],
   'an APPEND with a number of 2^53': [[append(2 ** 53, [A], { answered: 0 })], /2\^53/],
@@ -49,11 +51,12 @@ const CASES = {
   'a request without a number': [[frame(3, json({ ask: { op: 'sync' } }))], /request in a frame of type 3 is undefined/],
   'a request that the owner does not know': [[ask(1, { op: 'toString' })], /a request is toString; it should be one of sync/],
   'a deletion of seq 2^53': [[del(1, 2 ** 53)], /seq of a request is 9007199254740992/],
+  'a compaction of no log': [[ask(1, { op: 'compact' })], /id of a request is undefined/],
   'a trim to a negative offset': [[ask(1, { op: 'trim', offset: -1 })], /offset of a request is -1/],
-  'HELLO again': [[hello(Buffer.alloc(16, 3))], /HELLO came twice/],
-  '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /257 frames are in flight/],
-  'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are in flight; the maximum is 1048576 in 256/],
-  '4,097 requests': [[...Array.from({ length: 4097 }, (_, i) => sync(i))], /more than 4096 requests/]
+  'HELLO again': [[hello(Buffer.alloc(8, 3))], /HELLO came twice/],
+  '257 frames': [[...Array.from({ length: 257 }, (_, i) => append(i + 1, [A], { answered: 0 }))], /1052672 bytes are in flight/],
+  'more than the window': [[...Array.from({ length: 17 }, (_, i) => append(i * 16 + 1, Array(16).fill(Buffer.alloc(4082, 1)), { answered: 0 }))], /are in flight; the maximum is 1048576/],
+  '4,097 requests': [[...Array.from({ length: 4097 }, (_, i) => sync(i))], /1048832 bytes are in flight/]
 }
 // Bun reads a connection in smaller pieces, and the first are answered before the last come
 if (runtime === 'bun') delete CASES['more than the window']
@@ -85,10 +88,10 @@ test('whatever is not as the protocol says ends that connection, with a reason, 
 const GREETINGS = {
   'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
-  'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 4 }))], /protocol in a frame of type 1 is "flumelug"/],
-  'another version': [[hello(A, 0, 0, 1)], /version 1 of the protocol is not supported; this process has version 4/],
+  'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 5 }))], /protocol in a frame of type 1 is "flumelug"/],
+  'another version': [[hello(A, 0, { version: 1 })], /version 1 of the protocol is not supported; this process has version 5/],
   'a HELLO with a short id': [[hello(A)], /id in a frame of type 1 is "61"/],
-  'a HELLO that has sent 2^53': [[hello(Buffer.alloc(16, 1), 2 ** 53)], /sent in a frame of type 1 is 9007199254740992/]
+  'a HELLO with answers up to 2^53': [[hello(Buffer.alloc(8, 1), 2 ** 53)], /answered in a frame of type 1 is 9007199254740992/]
 }
 
 test('whatever is not a greeting ends the connection', async (t) => {
@@ -110,13 +113,19 @@ test('a frame of a type that the owner does not know is ignored', async (t) => {
   client.socket.destroy()
 })
 
-test('appends with the epoch of another time are ignored', async (t) => {
-  const { file, owner } = await openOwner(t)
+test('the owner answers frames in order: with ACK, or with CONFLICT if their condition is not met', async (t) => {
+  const { file, owner, stats } = await openOwner(t)
   const client = new RawClient(file)
   await client.greet()
-  client.send(append(1, [A], { epoch: 0 }), append(2, [A], { epoch: 2 }), append(3, [Buffer.from('b')]))
-  await client.frame('ACK')
-  t.deepEqual(await textOf(owner), ['b'])
+  client.send(append(1, [A], { after: 0 }), append(2, [A, A], { after: -1 }), append(4, [A]), append(5, [A], { after: 5 }), append(6, [A], { after: 10 }), append(9, [A, A], { after: 15, flags: 4 | 2 }), append(11, [A]))
+  await until(() => client.count('ACK') === 5)
+  const answers = client.frames.filter(({ name }) => ['ACK', 'CONFLICT'].includes(name)).map(({ name, body }) => name === 'ACK' ? Number(body.readBigUInt64LE(0)) : JSON.parse(body.toString()))
+  // they were stored by one write
+  const conflict = (first) => ({ first, count: 1, seq: 30, end: 35 })
+  t.deepEqual(answers, [conflict(1), 2, 4, conflict(5), 6, 9, 11])
+  t.equal((await collect(owner.log)).length, 7)
+  const [{ inFlight, appended }] = stats().clients
+  t.deepEqual([inFlight.records, appended.records], [0, 7])
   client.socket.destroy()
 })
 
@@ -143,7 +152,7 @@ test('a client that sends HELLO twice before the log is open is refused', async 
   const { file, owner, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: size(made) }) })
   await until(() => isAsked)
   const client = new RawClient(file)
-  client.send(hello(Buffer.alloc(16, 1)), hello(Buffer.alloc(16, 2)), ping())
+  client.send(hello(Buffer.alloc(8, 1)), hello(Buffer.alloc(8, 2)), ping())
   await client.frame('PONG').then(() => release())
   await owner.onReady()
   t.match(await client.refusal(), /HELLO came twice/)

@@ -6,75 +6,155 @@ const tape = require('tape')
 const { RemoteWriter } = require('../../lib/sharing/remote-writer')
 const { event } = require('../helpers/reading')
 
-const WELCOME = { version: 1, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, epoch: 1, stored: 0, runs: [], id: '0' }
+const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, runs: [] }
 /** @type {import('../../lib/sharing/remote-writer').Listeners} */
-const LISTENERS = { onpending: () => {}, onacknowledged: () => {}, whenSeen: (cb) => cb() }
+const LISTENERS = { onsettled: () => {}, onacknowledged: () => {}, whenSeen: (cb) => cb() }
 const LIMITS = { highWaterMark: 1 << 24, overflow: 'queue' }
+const FULL = Object.assign(new Error('full'), { code: 'ENOSPC' })
 
-tape('of the calls of a turn, those that are stored have not failed if the others do', async (t) => {
+/** A client, what its owner was sent, and what its callers were told. */
+function connected () {
   const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
-  remote.connected(WELCOME, () => {})
+  const sent = []
   const told = []
-  const append = (name, records) => remote.appender.appendBatch(records, false, (err, seq) => told.push([name, err?.code ?? seq]))
-  append('first', [Buffer.alloc(10)])
-  append('second', [Buffer.alloc(20), Buffer.alloc(20)])
-  append('third', [Buffer.alloc(30), Buffer.alloc(30)])
-  append('fourth', [Buffer.alloc(40)])
-  await event(setImmediate)
+  remote.connected(WELCOME, { send: items => sent.push(...items) })
+  return { remote, sent, told, keep: (name) => (err, seq) => told.push([name, err?.code ?? seq]) }
+}
 
-  // the owner has died in the middle of the write; the next one has no room for the rest
-  remote.disconnected()
-  remote.connected({ ...WELCOME, stored: 4, runs: [{ first: 1, count: 4, seq: 100 }] }, () => {})
-  remote.onnack(2, Object.assign(new Error('full'), { code: 'ENOSPC' }))
-  remote.inputDone()
-  t.deepEqual(told, [['first', 100], ['second', 138], ['third', 'ENOSPC'], ['fourth', 'ENOSPC']])
-  t.deepEqual([remote.counts.written, remote.counts.rejected, remote.counts.inFlight],
-    [{ records: 4, bytes: 80 }, { records: 2, bytes: 70 }, { records: 0, bytes: 0 }], 'and all of them are counted as what they are')
-})
-
-tape('a call is stored, though a later one of the same turn, in another frame, is not', async (t) => {
-  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
-  remote.connected(WELCOME, () => {})
-  const told = []
-  const append = (name, records) => remote.appender.appendBatch(records, false, (err, seq) => told.push([name, err?.code ?? seq]))
-  append('first', [Buffer.alloc(10)])
-  append('large', Array.from({ length: 10 }, () => Buffer.alloc(60000)))
+tape('of the calls of a turn, those whose frames are stored have not failed if the others do', async (t) => {
+  const { remote, told, keep } = connected()
+  remote.appender.appendBatch([Buffer.alloc(10)], false, keep('first'))
+  remote.appender.appendBatch(Array.from({ length: 10 }, () => Buffer.alloc(60000)), false, keep('large'))
+  remote.appender.appendBatch([Buffer.alloc(40)], false, keep('last'))
   await event(setImmediate)
   remote.onack({ first: 1, count: 1, seq: 0 })
-  remote.onnack(2, Object.assign(new Error('full'), { code: 'ENOSPC' }))
-  remote.inputDone()
-  t.deepEqual(told, [['first', 0], ['large', 'ENOSPC']])
+  remote.onnack(FULL)
+  remote.flush()
+  t.deepEqual(told, [['first', 0], ['large', 'ENOSPC'], ['last', 'ENOSPC']])
+  t.deepEqual([remote.counts.written, remote.counts.rejected, remote.counts.inFlight],
+    [{ records: 1, bytes: 10 }, { records: 11, bytes: 600040 }, { records: 0, bytes: 0 }])
 })
 
 tape('a call is answered when its frame is stored, though a batch of the same turn is in the next one', async (t) => {
   for (const call of ['appendBatch', 'appendAtomic']) {
-    const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
-    remote.connected(WELCOME, () => {})
-    const told = []
-    const keep = (name) => (err, seq) => told.push([name, err?.code ?? seq])
+    const { remote, told, keep } = connected()
     remote.appender.append(Buffer.alloc(10), false, keep('first'))
     remote.appender[call]([Buffer.alloc(40000), Buffer.alloc(100)], false, keep('batch'))
     await event(setImmediate)
     remote.onack({ first: 1, count: 1, seq: 0 })
-    remote.inputDone()
+    remote.flush()
     t.deepEqual(told, [['first', 0]], call)
-    remote.onnack(2, Object.assign(new Error('full'), { code: 'ENOSPC' }))
-    remote.inputDone()
+    remote.onnack(FULL)
+    remote.flush()
     t.deepEqual(told, [['first', 0], ['batch', 'ENOSPC']])
   }
 })
 
-tape('a call that is answered after a compaction gets the seq since, though its record was stored before', async (t) => {
-  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
-  remote.connected(WELCOME, () => {})
-  const told = []
-  for (const size of [10, 20, 30]) remote.appender.appendBatch([Buffer.alloc(size)], false, (err, seq) => told.push(err?.code ?? seq))
-  await event(setImmediate)
-  // an owner has died in the middle of the write
+tape('what an earlier owner has stored is acknowledged by the next, with the seqs since a compaction; the rest is sent again', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  for (const name of ['a', 'b']) {
+    remote.appender.append(Buffer.alloc(20), false, keep(name))
+    await event(setImmediate)
+  }
   remote.disconnected()
-  remote.connected({ ...WELCOME, stored: 2, runs: [{ first: 1, count: 2, seq: 0 }] }, () => {})
   remote.moved({ base: 65536000, fd: 0, at: seq => 65536000 + 10 * seq })
-  remote.onack({ first: 3, count: 1, seq: 65537000 })
-  remote.inputDone()
-  t.deepEqual(told, [65536000, 65536140, 65537000])
+  remote.connected({ ...WELCOME, runs: [{ first: 1, count: 1, seq: 4 }] }, { send: items => sent.push(...items) })
+  remote.settle()
+  t.deepEqual(told, [['a', 65536040]])
+  t.deepEqual(sent.map(({ first }) => first), [1, 2, 2])
+})
+
+tape('conditions of what is sent again after a compaction are about the same records', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  for (const [i, after] of [-1, 24, 48, 77].entries()) remote.appender.appendAfter(after, [Buffer.alloc(20)], false, false, keep(i))
+  await event(setImmediate)
+  remote.disconnected()
+  // the record at 48 is gone
+  remote.moved({ base: 65536, fd: 0, at: seq => seq === 48 ? null : 65536 + seq })
+  remote.connected({ ...WELCOME, runs: [] }, { send: items => sent.push(...items) })
+  t.deepEqual(sent.slice(4).map(({ after }) => after), [-1, 65536 + 24, 48, 65536 + 77])
+  remote.onconflict({ first: 1, count: 1, seq: 65536 + 24, end: 65536 + 48 })
+  remote.onack({ first: 2, count: 1, seq: 65536 + 48 })
+  remote.flush()
+  t.deepEqual(told, [[0, 'flumelog:conflict'], [1, 65536 + 48]])
+})
+
+tape('what is before a stored frame, and in no run, was refused for its condition; what is behind it is sent again', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  remote.appender.appendAfter(24, [Buffer.alloc(20)], false, false, keep('a'))
+  remote.appender.appendAfter(24, [Buffer.alloc(20), Buffer.alloc(20)], false, true, keep('b'))
+  remote.appender.append(Buffer.alloc(20), false, keep('c'))
+  remote.appender.appendAfter(24, [Buffer.alloc(20)], true, false, keep('d'))
+  await event(setImmediate)
+  t.deepEqual(sent.map(({ first, count, flags }) => [first, count, flags]), [[1, 1, 5], [2, 2, 7], [4, 1, 1], [5, 1, 5]], 'all before one that is to be durable is')
+  remote.disconnected()
+  remote.connected({ ...WELCOME, runs: [{ first: 4, count: 1, seq: 96 }] }, { send: items => sent.push(...items) })
+  remote.settle()
+  t.deepEqual(told, [['a', 'flumelog:conflict'], ['b', 'flumelog:conflict'], ['c', 96]])
+  t.deepEqual(sent.slice(4).map(({ first }) => first), [5])
+  t.deepEqual([remote.counts.written.records, remote.counts.rejected.records, remote.counts.inFlight.records], [1, 3, 1])
+})
+
+tape('a conflict of what has no condition, or is not the next frame, is no answer', async (t) => {
+  const { remote, keep } = connected()
+  remote.appender.append(Buffer.alloc(20), false, keep('a'))
+  remote.appender.appendAfter(24, [Buffer.alloc(20)], false, false, keep('b'))
+  await event(setImmediate)
+  for (const first of [1, 2, 3]) t.throws(() => remote.onconflict({ first, count: 1, seq: 0, end: 24 }), { code: 'flumelog:protocol' })
+  t.throws(() => remote.connected({ ...WELCOME, runs: [{ first: 2, count: 1, seq: 0 }] }, { send: () => {} }), { code: 'flumelog:protocol' }, 'a frame without a condition is not passed over')
+})
+
+tape('a conditional append that is too large for a frame is refused before it is sent', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  const record = Buffer.alloc(60000)
+  remote.appender.appendAfter(24, Array(9000).fill(record), false, false, keep('a'))
+  await event(setImmediate)
+  t.deepEqual([told, sent], [[['a', 'flumelog:too-large']], []])
+})
+
+tape('what an owner does not know of may be stored, and is given up', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  remote.appender.append(Buffer.alloc(20), false, keep('a'))
+  await event(setImmediate)
+  remote.disconnected()
+  remote.connected({ ...WELCOME, isUnknown: true }, { send: items => sent.push(...items) })
+  remote.settle()
+  t.deepEqual(told, [['a', 'flumelog:unreachable']])
+  t.equal(sent.length, 1, 'it is not sent again')
+})
+
+tape('a client that has deleted has that fsynced before it is closed, though it has appended nothing', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  const asked = () => sent.map(({ ask }) => ask.op)
+  remote.delete(0, keep('del'))
+  await event(setImmediate)
+  remote.onreply(1, null)
+  remote.flush()
+  remote.close(keep('close'))
+  await event(setImmediate)
+  t.deepEqual([asked(), told], [['delete', 'sync'], [['del', undefined]]])
+  remote.onreply(2, null)
+  remote.flush()
+  t.deepEqual(told, [['del', undefined], ['close', undefined]])
+})
+
+tape('requests are sent in their place among appends', async (t) => {
+  const { remote, sent } = connected()
+  remote.appender.append(Buffer.alloc(20), false, () => {})
+  remote.delete(0, () => {})
+  remote.flush()
+  remote.appender.append(Buffer.alloc(20), false, () => {})
+  await event(setImmediate)
+  t.deepEqual(sent.map((item) => 'ask' in item ? item.ask.op : item.first), [1, 'delete', 2])
+})
+
+tape('an acknowledgement of what is not in flight is an error', (t) => {
+  const { remote } = connected()
+  t.throws(() => remote.onack({ first: 1, count: 1, seq: 0 }), /none is in flight/)
+  remote.appender.append(Buffer.alloc(20), false, () => {})
+  remote.appender.append(Buffer.alloc(20), false, () => {})
+  remote.flush()
+  t.throws(() => remote.onack({ first: 2, count: 1, seq: 0 }), /2 from 1 on are the next/)
+  t.throws(() => remote.onack({ first: 1, count: 1, seq: 0 }), /2 from 1 on are the next/)
+  t.end()
 })

@@ -4,7 +4,6 @@
 
 const tape = require('tape')
 const { EventEmitter } = require('events')
-const { Intake } = require('../../lib/sharing/intake')
 const { Server } = require('../../lib/sharing/server')
 const { Session } = require('../../lib/sharing/session')
 const { FrameReader } = require('../../lib/sharing/frame-reader')
@@ -13,7 +12,7 @@ const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
-const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, epoch: 1, stored: 0, runs: [], id: '0' }
+const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, runs: [], id: '0' }
 
 function openServer () {
   const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)
@@ -61,30 +60,6 @@ tape('a client that has taken nothing for a while is told to look at the file wh
   t.equal(looks, 1)
 })
 
-tape('a client has one turn per round, also after its appends have failed', (t) => {
-  const { server } = openServer()
-  const intake = new Intake(/** @type {any} */ ({}), /** @type {any} */ ({}), /** @type {any} */ ({ setImmediate () {} }), () => null)
-  server.intake = intake
-  const { session } = sessionOf(server)
-  for (let i = 0; i < 3; i++) {
-    session.enqueue(/** @type {any} */ ({ batch: {} }))
-    session.failed(new Error('full'))
-  }
-  t.equal([...intake.sessions].length, 1)
-  t.end()
-})
-
-tape('a client that is gone before the log is open is not remembered', (t) => {
-  const { server } = openServer()
-  server.log = null
-  const { session, socket } = sessionOf(server)
-  server.greet(session, /** @type {any} */ ({}))
-  t.equal([...server.early].length, 1)
-  socket.emit('close')
-  t.equal([...server.early].length, 0)
-  t.end()
-})
-
 tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
   const { server } = openServer()
   const { session, socket, calls } = sessionOf(server)
@@ -93,7 +68,7 @@ tape('nothing is sent to a client once the owner has ended its connection', asyn
   const closed = server.close()
   while (!socket.writableEnded) await event(setImmediate)
   server.advanced()
-  t.equal(server.lookTimer, null)
+  t.notOk(server.lookTimer.isRunning)
   server.look()
   session.answer(frames.encode(frames.PONG))
   await event(setImmediate)

@@ -8,7 +8,7 @@ const { start } = require('../helpers/processes')
 const { inTime, numbersIn, upTo } = require('../helpers/sharing')
 const { thorough } = require('../helpers/thorough')
 
-const TIMES = Number(process.env.RUNS ?? (thorough ? 200 : 70))
+const TIMES = Number(process.env.RUNS ?? (thorough ? 200 : 15))
 /** Logs that are opened at once; the processes take them in opposite orders. */
 const LOGS = 10
 /** Milliseconds until they begin: until then, both have got the message. */

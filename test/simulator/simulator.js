@@ -6,6 +6,7 @@
 //     node test/simulator/simulator.js --minutes 600
 //     node test/simulator/simulator.js --seed 17 --shrink --history
 
+const fs = require('fs')
 const { parseArgs } = require('util')
 const { Simulation } = require('../helpers/simulator/simulation')
 const { shrink } = require('../helpers/simulator/shrink')
@@ -13,10 +14,10 @@ const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
 /**
- * Seeds that once failed. A change of what the simulator does makes another run of each; these are from after the last one, or near it: a
- * deletion lost in a compaction, one repeated after it was dropped, an id, files left over, a count.
+ * Seeds that once failed: blocks that a reader took for corrupt, compactions without end, an exception in an owner. A change of what the simulator
+ * does makes another run of each, so those from before its last one are not kept.
  */
-const FOUND = [74, 169, 331, 5002, 5030, 30044, 70157, 80109, 217955061, 218171898, 219100012]
+const FOUND = [416, 432, 657]
 
 const { values } = parseArgs({
   options: {
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     steps: { type: 'string', default: String(STEPS) },
     first: { type: 'boolean', default: false },
+    progress: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     history: { type: 'boolean', default: false }
   }
@@ -53,7 +55,7 @@ function test () {
     t.ok(runs[0].world.history.length > 1)
     t.deepEqual(runs[0].world.history, runs[1].world.history)
   })
-  const seeds = [...stepsUpTo(thorough ? 400 : 15).map(i => first + i), ...(thorough ? [] : FOUND)]
+  const seeds = new Set([...stepsUpTo(thorough ? 400 : 5).map(i => first + i), ...FOUND])
   for (const seed of seeds) {
     tape(`processes that share a machine find what was acknowledged, whatever goes wrong (--seed ${seed})`, async (t) => {
       const problems = await new Simulation(seed).run(stepsUpTo(STEPS))
@@ -72,6 +74,7 @@ async function explore () {
   const startedAt = seconds()
   const counts = { runs: 0, failed: 0, operations: 0, events: 0, simulatedSeconds: 0 }
   for (let seed = first; seed < first + runs && seconds() < end; seed++) {
+    if (values.progress) fs.writeSync(1, `run ${seed} after ${(seconds() - startedAt).toFixed(1)} seconds\n`)
     let simulation = new Simulation(seed)
     const problems = await simulation.run(steps)
     counts.runs++

@@ -157,9 +157,9 @@ tape('what was trimmed before a compaction is trimmed for a read-only log that h
   const first = seqs.indexOf(start)
   t.ok(start > reader.since.value, 'all that the reader knows is trimmed')
   await log.compact({ keep: () => true })
-  t.equal(await codeOf(reader.get(seqs[100])), 'flumelog:trimmed')
-  t.equal(reader.flumelog.start, start)
+  const code = codeOf(reader.get(seqs[100]))
   openGate()
+  t.equal(await code, 'flumelog:trimmed')
   const shown = []
   while (shown.at(-1) !== 'record 999') shown.push(await next(live))
   t.deepEqual(shown.slice(-(1000 - first)), numbers(1000).slice(first).map(n => `record ${n}`))

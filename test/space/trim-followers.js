@@ -26,8 +26,6 @@ async function filled (log, count = 60) {
   return seqs
 }
 
-const backUp = (log, target) => new Promise((resolve, reject) => log.log.backup(target, (err, result) => err ? reject(err) : resolve(result)))
-
 /** What a client has found while it was told what it had missed, perhaps not in one go, is part of what is there. */
 async function checkAll (t, client, owner, found, count) {
   const left = await indexes(owner)
@@ -162,7 +160,7 @@ for (const checksum of [true, false]) {
     const seqs = await filled(client)
     t.deepEqual(await indexes(client), range(0, 60))
     await owner.trim({ lt: seqs[20] })
-    await event(setTimeout)
+    await until(() => client.log.start === seqs[20])
     t.equal(await codeOf(client.get(0)), 'flumelog:trimmed')
     await check(t, client, seqs, 20)
     const late = promises(FlumeLog(file, { ...options, shared: true }))
@@ -180,115 +178,6 @@ for (const checksum of [true, false]) {
     await Promise.all([client, late].map(log => log.close()))
   })
 }
-
-tape('a reader that knows of a trim before it knows what came since does not take the log for an empty one', async (t) => {
-  const inFolder = testFolder(t)
-  const file = inFolder('log')
-  const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
-  const seqs = await filled(writer)
-  await published(file, seqs.at(-1))
-  const reader = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, readOnly: true }))
-  await reader.onReady()
-  const { follower } = logBehind(reader.log).state.opened
-  const { advance } = follower
-  let goOn
-  const isHeld = new Promise(resolve => { goOn = resolve })
-  follower.advance = async function () {
-    await isHeld
-    return advance.call(this)
-  }
-  const after = await filled(writer)
-  await writer.trim({ lt: after[30] })
-  await published(file, after.at(-1))
-  // as for a block that it reads
-  await follower.point.read()
-  t.ok(reader.log.start > seqs.at(-1) && reader.log.stats().blocks >= 0)
-  const calls = [collect(reader.log, { values: false }), backUp(reader, inFolder('backup')).then(({ start }) => start), reader.search(() => 0).then(({ seq }) => seq)]
-  await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
-  goOn()
-  const { start } = writer.log
-  t.deepEqual(await Promise.all(calls), [after.filter(seq => seq >= start), start, start])
-  const backup = promises(FlumeLog(inFolder('backup'), { readOnly: true }))
-  t.deepEqual(await indexes(backup), range(after.findIndex(seq => seq >= start), 60))
-  await backup.close()
-  // and when it is closed meanwhile
-  await until(() => !follower.running)
-  follower.advance = () => new Promise(() => {})
-  const { length } = await filled(writer)
-  t.equal(length, 60)
-  await writer.trim({ lt: Infinity })
-  await follower.point.read()
-  const waiting = codeOf(collect(reader.log))
-  await reader.close()
-  t.equal(await waiting, 'flumelog:closed')
-  await writer.close()
-})
-
-for (const large of [false, true]) {
-  tape(`a search that a trim overtakes goes on when what came since is known, or ends with the log${large ? ', with large records' : ''}`, async (t) => {
-    const file = testFolder(t)('log')
-    const options = { blockSize: BLOCK_SIZE, large }
-    const writer = promises(FlumeLog(file, options))
-    const seqs = await filled(writer)
-    await published(file, seqs.at(-1))
-    const reader = promises(FlumeLog(file, { ...options, readOnly: true }))
-    await reader.onReady()
-    const { follower, blocks } = logBehind(reader.log).state.opened
-    const { advance } = follower
-    for (const isClosed of [false, true]) {
-      let goOn
-      const isHeld = new Promise(resolve => { goOn = resolve })
-      await event((resolve) => {
-        follower.advance = async function () {
-          resolve()
-          await isHeld
-          return advance.call(this)
-        }
-        // one that is in progress ends before
-        follower.poll()
-      })
-      const after = await filled(writer)
-      await writer.trim({ lt: after[30] })
-      await published(file, after.at(-1))
-      const { start } = writer.log
-      // as when it reads a block that is zeros
-      const search = reader.search(() => {
-        if (blocks.start < start) blocks.trim(start)
-        return 0
-      })
-      const ended = isClosed ? codeOf(search) : search
-      await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
-      const closed = isClosed ? reader.close() : null
-      if (isClosed) t.equal(await ended, 'flumelog:closed')
-      goOn()
-      if (!isClosed) t.equal((await ended).seq, start)
-      await closed
-      await until(() => isClosed || reader.log.since.value === after.at(-1))
-    }
-    await writer.close()
-  })
-}
-
-tape('a client that knows of a trim before it knows what came since does not take the log for an empty one', async (t) => {
-  const inFolder = testFolder(t)
-  const file = inFolder('log')
-  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  const seqs = await filled(owner)
-  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  t.equal((await collect(client.log)).length, 60)
-  const { follower } = logBehind(client.log).state.opened
-  // it misses what the owner says
-  follower.pollSoon = () => {}
-  const after = await filled(owner)
-  await owner.trim({ lt: after[30] })
-  await follower.point.read()
-  t.ok(client.log.start > seqs.at(-1))
-  const calls = [collect(client.log, { values: false }), backUp(client, inFolder('backup')).then(({ start }) => start)]
-  const { start } = owner.log
-  t.deepEqual(await Promise.all(calls), [after.filter(seq => seq >= start), start])
-  await client.close()
-  await owner.close()
-})
 
 for (const isCompacted of [false, true]) {
   tape(`what was trimmed${isCompacted ? ', and not copied by a compaction,' : ''} before a client has read it is not corrupt`, async (t) => {
@@ -386,7 +275,11 @@ for (const isTrimmed of [true, false]) {
     await client.sync()
     t.deepEqual(await collect(client.log, { values: false }), await collect(owner.log, { values: false }))
     await until(() => live.at(-1) === 119)
-    t.deepEqual(live.slice(57), (await indexes(owner)).filter(i => i > 57))
+    // the client may have seen records before they were trimmed or deleted
+    const left = (await indexes(owner)).filter(i => i > 57)
+    const seen = live.slice(57)
+    t.deepEqual(seen.filter(i => left.includes(i)), left)
+    t.ok(seen.every((i, n) => n === 0 || i > seen[n - 1]), 'in order')
     await client.close()
     await owner.close()
   })
@@ -413,7 +306,6 @@ for (const large of [false, true]) {
     await writer.trim({ lt: after[99] })
     await published(file, after.at(-1))
     const found = reader.search(() => 0)
-    await until(() => reader.log.start > seqs.at(-1))
     await Promise.all(Array.from({ length: 20 }, () => event(setImmediate)))
     goOn()
     t.equal((await found).seq, writer.log.start)

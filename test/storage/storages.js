@@ -363,7 +363,7 @@ test('a file whose place another one takes is not closed before all that was ask
   const file = pathFile(inFolder('log'), { readOnly: true, lock: false })
   await promisify(file.open)()
   const answers = []
-  for (const [name, call] of [['fstat', promisify(file.size)], ['read', () => promisify(file.read)(0, 5)]]) {
+  for (const [name, call] of [['fstat', promisify(file.size)], ['readv', () => promisify(file.read)(0, 5)]]) {
     const real = fs[name]
     const isAsked = new Promise(resolve => {
       fs[name] = (...args) => {

@@ -2,10 +2,9 @@
 
 import FlumeLog from 'flumelog-random-access-file'
 import { open } from 'flumelog-random-access-file/promises'
-import { blocksOf, openBlocks, recordsOf, dataOf, newFile, errors, chunk, layout, type Block, type Stored, type WriterState } from 'flumelog-random-access-file/blocks'
+import { blocksOf, openBlocks, recordsOf, dataOf, files, CopiedLog, errors, chunk, layout, type Block, type Stored, type WriterState } from 'flumelog-random-access-file/blocks'
 import { filterOf, decodeJson, finder, rowOf } from 'flumelog-random-access-file/json'
-import { DirectLog, found } from 'flumelog-random-access-file/direct'
-import { CopiedLog } from 'flumelog-random-access-file/parts'
+import { DirectLog, found, settingsOf } from 'flumelog-random-access-file/parts'
 import { statSync } from 'node:fs'
 
 const blocks = blocksOf(await open('log'))
@@ -23,7 +22,7 @@ for await (const batch of blocks.scan({ from: blocks.start, reverse: true, signa
 const state: WriterState | null = await blocks.writerState()
 const file = await openBlocks('log')
 const size: number | undefined = (await file.torn())?.size
-await newFile.placeFile('/log.unfinished', '/log', { given: 'log', like: statSync('log') })
+await files.placeFile('/log.unfinished', '/log', { given: 'log', like: statSync('log') })
 const error: Error = errors.createError('flumelog:invalid', 'no')
 const largest: number = layout.maxRecordSize(65536, true)
 
@@ -35,6 +34,8 @@ const row: string = rowOf(['a', null])
 const direct = await DirectLog.open('log', { blockSize: 4096 })
 const seq: number = direct.append(direct.bytesOf('a'))
 if (direct.cursor({ min: 0, max: seq }, () => {}).next() === found.RECORD) direct.log.close()
+
+const limit: number = settingsOf({ codec: 'json' }).highWaterMark
 
 const copied = new CopiedLog(await open('log'))
 const last: number = await copied.append([copied.bytesOf('a')])

@@ -55,6 +55,8 @@ wrap('folder/log')
 const seq: number = await log.append(message)
 const last: number = await log.append([message, message], { sync: true })
 const seqs: number[] = await log.append([message, message], { atomic: true })
+const conditional: number = await log.append(message, { after: -1, sync: true })
+const conditionalSeqs: number[] = await log.append([message], { after: conditional, atomic: true })
 const isAtomic = seqs.length > 1
 const either: number | number[] = await log.append([message], { atomic: isAtomic })
 const lastToo: number = await log.append(message, true)

@@ -3,10 +3,8 @@
 // The log as Node.js streams: what they pass, and backpressure in both directions.
 
 const assert = require('assert/strict')
-const fs = require('fs')
-const readline = require('readline')
 const { once } = require('events')
-const { Readable, Transform, Writable } = require('stream')
+const { Readable, Writable } = require('stream')
 const { pipeline } = require('stream/promises')
 const tape = require('tape')
 const fc = require('fast-check')
@@ -60,21 +58,6 @@ tape('a read stream yields the same as the pull-stream', async (t) => {
     t.deepEqual(await log.createReadStream(options).toArray(), await collect(log.flumelog, options), JSON.stringify(options))
   }
   t.equal(log.flumelog.stats().streams, 0)
-  await log.close()
-})
-
-tape('a log can be exported through a pipeline to a text file, and imported back', async (t) => {
-  const folder = testFolder(t)
-  const log = await logOf(200)
-  const toLine = new Transform({ writableObjectMode: true, transform: (value, _, cb) => cb(null, JSON.stringify(value) + '\n') })
-  await pipeline(log.createReadStream({ seqs: false }), toLine, fs.createWriteStream(folder('lines')))
-  const copy = await open(folder('copy'), { codec: json })
-  const lines = readline.createInterface({ input: fs.createReadStream(folder('lines')) })
-  await pipeline(lines, async function * (lines) {
-    for await (const line of lines) yield JSON.parse(line)
-  }, copy.createWriteStream())
-  t.deepEqual(await collect(copy.flumelog), await collect(log.flumelog))
-  await copy.close()
   await log.close()
 })
 
@@ -191,22 +174,6 @@ tape('an AbortSignal ends a pipeline into the log, and accepted records are stor
   await log.close()
 })
 
-tape('a stream that is destroyed calls back for every write', async (t) => {
-  const { log, release } = await heldLog({ highWaterMark: 10, codec: json })
-  const writing = log.createWriteStream()
-  await event(setImmediate) // a stream buffers writes until it is constructed
-  const outcomes = numbers(0, 20).map(n => event(resolve => writing.write('x'.repeat(8 + n), resolve)))
-  writing.destroy()
-  release()
-  await once(writing, 'close')
-  const results = await Promise.all(outcomes)
-  t.equal(writing.stored.records, 1)
-  t.notOk(results[0], 'the one that was taken, though it left no room, is stored')
-  t.equal(results.slice(1).filter(err => err instanceof Error).length, 19, 'those that were not stored get an error')
-  t.deepEqual(await collect(log.flumelog, { seqs: false }), ['x'.repeat(8)])
-  await log.close()
-})
-
 tape('a record that cannot be stored ends the pipeline, and those before it are stored', async (t) => {
   const log = await open(new RAM(), { codec: json })
   const cyclic = {}
@@ -318,26 +285,6 @@ tape('closing the log during a pipeline ends it with flumelog:closed, in both di
   await again.close()
 })
 
-tape('a write stream that is destroyed stores exactly the records whose callbacks reported success', async (t) => {
-  const { log, release } = await heldLog({ highWaterMark: 100, codec: json })
-  const writing = log.createWriteStream()
-  writing.on('error', () => {})
-  await event(setImmediate)
-  const outcomes = numbers(100, 200).map(n => event(resolve => writing.write(n, resolve)))
-  await event(setImmediate)
-  const closed = event(resolve => writing.on('close', resolve))
-  writing.destroy(new Error('in the middle'))
-  release()
-  await closed
-  const taken = (await Promise.all(outcomes)).map(err => !(err instanceof Error))
-  const count = taken.filter(Boolean).length
-  t.ok(count > 0 && count < 100, `${count} of 100 were taken`)
-  t.ok(taken.slice(0, count).every(Boolean), 'the first ones')
-  t.equal(writing.stored.records, count)
-  t.deepEqual(await collect(log.flumelog, { seqs: false }), numbers(100, 100 + count))
-  await log.close()
-})
-
 tape('however a write stream is used and ended, exactly the accepted records are stored', async (t) => {
   const steps = fc.array(fc.constantFrom('write', 'write', 'write', 'cork', 'uncork', 'turn', 'turn'), { maxLength: 50 })
   const ends = fc.constantFrom('end', 'destroy', 'destroy with an error')
@@ -364,17 +311,6 @@ tape('however a write stream is used and ended, exactly the accepted records are
     assert.equal(writing.stored.records, stored.length)
   }), { numRuns: 60 })
   t.pass('in 60 ways')
-})
-
-tape('two concurrent write streams each store their records in order', async (t) => {
-  const log = await open(new RAM(), { codec: json, highWaterMark: 1000 })
-  const writings = ['a', 'b'].map(() => log.createWriteStream())
-  const sources = ['a', 'b'].map(name => numbers(0, 2000).map(n => ({ name, n })))
-  await Promise.all(writings.map((writing, i) => pipeline(Readable.from(sources[i]), writing)))
-  const records = await collect(log.flumelog, { seqs: false })
-  for (const [i, name] of ['a', 'b'].entries()) t.deepEqual(records.filter(record => record.name === name), sources[i])
-  t.deepEqual(writings.map(({ stored }) => stored.records), [2000, 2000])
-  await log.close()
 })
 
 tape('a read stream passes on errors of the log', async (t) => {

@@ -134,26 +134,6 @@ tape('a record that is read while the sink is paused is held', async (t) => {
   await promises(log).close()
 })
 
-tape('a live stream continues with new records, paused or not', async (t) => {
-  const log = await logOf(10)
-  const { append, close } = promises(log)
-  const sink = { paused: false, items: [], ends: [], write (item) { this.items.push(String(item)) }, end (err) { this.ends.push(err) } }
-  const source = push(log).stream({ live: true, seqs: false })
-  source.pipe(sink)
-  t.equal(sink.items.length, 10, 'what there was')
-  await append(Buffer.from('while it waits'))
-  t.equal(sink.items[10], 'while it waits')
-  sink.paused = true
-  await append([Buffer.from('a'), Buffer.from('b')])
-  t.equal(sink.items.length, 11, 'nothing while it is paused')
-  sink.paused = false
-  source.resume()
-  t.deepEqual(sink.items.slice(11), ['a', 'b'])
-  t.equal(log.stats().streams, 1)
-  await close()
-  t.deepEqual(sink.ends, [null], 'it ends when the log is closed')
-})
-
 tape('abort closes the stream, and calls end of the sink', async (t) => {
   const log = await logOf(COUNT)
   const { append, close } = promises(log)

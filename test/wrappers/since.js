@@ -190,7 +190,7 @@ tape('since.next of the log with callbacks calls back once, later, unless it is 
   await log.close()
 })
 
-tape('any number of waits can have one AbortSignal, which gets one listener', async (t) => {
+tape('any number of waits can have one AbortSignal, without a warning, and leave no listener', async (t) => {
   const log = await open(new RAM())
   const controller = new AbortController()
   const { signal } = controller
@@ -201,7 +201,6 @@ tape('any number of waits can have one AbortSignal, which gets one listener', as
   const waits = Array.from({ length: 20 }, () => log.since.next({ signal }).catch(err => err))
   const live = Array.from({ length: 20 }, () => log.stream({ live: true, signal }).next().catch(err => err))
   const stuck = log.appendFrom({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }, { signal }).catch(err => err)
-  t.equal(getEventListeners(signal, 'abort').length, 1)
   controller.abort(reason)
   t.ok((await Promise.all([...waits, ...live, stuck])).every(err => err === reason))
   t.equal(getEventListeners(signal, 'abort').length, 0)

@@ -16,19 +16,19 @@ tape('the offset that an append tells at once is the one under which its record 
   await promises(log).append('before')
   const { appender } = logBehind(log).state.opened.writer
   const told = []
-  for (let i = 1; i <= 20; i++) told.push(i % 5 === 0 ? appender.appendAtomicNow([Buffer.alloc(7, i), Buffer.alloc(9, i)]) : appender.appendNow(Buffer.alloc(3 * i % 30 + 1, i)))
+  for (let i = 1; i <= 20; i++) told.push(i % 5 === 0 ? appender.appendAtomic([Buffer.alloc(7, i), Buffer.alloc(9, i)], false, undefined, false) : appender.append(Buffer.alloc(3 * i % 30 + 1, i), false, undefined, false))
   await promises(log).sync()
   const stored = await collect(log)
   t.deepEqual(told.flat(), stored.slice(1).map(({ seq }) => seq))
   await promises(log).close()
-  t.throws(() => appender.appendNow(Buffer.from('late')), { code: 'flumelog:closed' })
+  t.equal(appender.append(Buffer.from('late'), false, undefined), -1)
 })
 
 tape('what is not acknowledged can be read by its offset, and by no other', async (t) => {
   const log = FlumeLog(testFolder(t)('log'), { blockSize: BLOCK_SIZE })
   await promises(log).append('before')
   const { appender, packer } = logBehind(log).state.opened.writer
-  const seqs = Array.from({ length: 12 }, (_, i) => appender.appendNow(Buffer.alloc(10, i + 1)))
+  const seqs = Array.from({ length: 12 }, (_, i) => appender.append(Buffer.alloc(10, i + 1), false, undefined))
   for (let offset = seqs[0]; offset < packer.end + 10; offset++) {
     const data = packer.unacknowledgedAt(offset)
     const i = seqs.indexOf(offset)

@@ -7,8 +7,8 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('./errors')
-const { callAll, observable, syncFolder } = require('flumelog-random-access-file/direct')
-const { layout: { fits } } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll }, files, layout: { fits } } = require('flumelog-random-access-file/blocks')
+const { observable } = require('flumelog-random-access-file/parts')
 
 /** Milliseconds between two progress events. */
 const INTERVAL = 1000
@@ -202,7 +202,7 @@ class Compaction {
 
   async writeMarker () {
     await fs.promises.writeFile(this.marker, '', { flush: true })
-    await syncFolder(path.dirname(this.marker))
+    await files.syncFolder(path.dirname(this.marker))
   }
 
   removeMarker () {

@@ -6,9 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const errors = require('./errors')
-const { callAll } = require('flumelog-random-access-file/direct')
-const { layout: { FRAME_SIZE } } = require('flumelog-random-access-file/blocks')
-const { syncFolder } = require('flumelog-random-access-file/direct')
+const { callbacks: { callAll }, files, layout: { FRAME_SIZE } } = require('flumelog-random-access-file/blocks')
 
 /** @typedef {import('./types').Done} Done */
 
@@ -151,7 +149,7 @@ class Deletions {
     this.mayHaveFile = false
     try {
       fs.unlinkSync(this.statsFile)
-      syncFolder(path.dirname(this.statsFile)).catch(() => {})
+      files.syncFolder(path.dirname(this.statsFile)).catch(() => {})
     } catch {}
   }
 

@@ -5,7 +5,6 @@
 
 const { format } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
-const { optional } = require('flumelog-random-access-file/direct')
 const { storeFor } = require('./stores')
 const { Stream } = require('./stream')
 const { WriteProgress } = require('./write-progress')
@@ -216,7 +215,10 @@ function openInstance (filename, options) {
     compact: (/** @type {any} */ cb) => instance.whenOpen(cb, () => store.compaction.compact(cb)),
     stats: (/** @type {any} */ cb) => instance.whenOpen(cb, () => instance.stats(cb)),
     stream: (/** @type {any} */ options) => new Stream(instance, options ?? {}),
-    close: (/** @type {any} */ cb) => instance.close(optional(cb) ?? noop)
+    close: (/** @type {any} */ cb) => {
+      if (cb !== undefined && cb !== null && typeof cb !== 'function') throw errors.invalid(`the callback must be a function; it is ${format(cb)}`)
+      instance.close(cb ?? noop)
+    }
   }
   return /** @type {any} */ (Object.defineProperty(members, 'blockSize', { enumerable: true, get: () => store.blockSize }))
 }

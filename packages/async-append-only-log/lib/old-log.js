@@ -7,8 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const { detectFormat, importLog, oldIndexes } = require('flumelog-convert')
 const errors = require('./errors')
-const { format } = require('flumelog-random-access-file/blocks')
-const { syncFolder } = require('flumelog-random-access-file/direct')
+const { files, format } = require('flumelog-random-access-file/blocks')
 
 const SUFFIX = '.async-append-only-log'
 const FORMAT = 'async-append-only-log'
@@ -93,7 +92,7 @@ async function setAside (filename, kept) {
  */
 async function rename (from, to) {
   await fs.promises.rename(from, to)
-  await syncFolder(path.dirname(to))
+  await files.syncFolder(path.dirname(to))
 }
 
 module.exports = { isNothingAt, prepareFile, SUFFIX }

@@ -11,7 +11,7 @@ const { layout } = require('flumelog-random-access-file/blocks')
 class Records {
   /**
    * @param {import('./store').Store} store
-   * @param {import('flumelog-random-access-file/direct').DirectLog} log
+   * @param {import('flumelog-random-access-file/parts').DirectLog} log
    */
   constructor (store, log) {
     this.store = store

@@ -5,8 +5,8 @@
 
 const fs = require('fs')
 const errors = require('./errors')
-const { DirectLog, callAll, warnNotOpened } = require('flumelog-random-access-file/direct')
-const { layout } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll }, layout } = require('flumelog-random-access-file/blocks')
+const { DirectLog } = require('flumelog-random-access-file/parts')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
 const { isNothingAt, prepareFile } = require('./old-log')
@@ -184,7 +184,7 @@ class Store {
     this.compaction.fail(err)
     for (const stream of this.streams) stream.fail(err)
     // ssb-db2 ignores the errors of its streams, and its other calls wait for these
-    if (this.log === null) warnNotOpened(err, 'ssb-db2 waits in vain')
+    if (this.log === null) process.emitWarning(`a log was not opened: ${err.message}; ssb-db2 waits in vain`, { code: 'FLUMELOG_NOT_OPENED' })
     else if (!isTold) process.nextTick(() => { throw err })
   }
 

@@ -3,7 +3,10 @@
 // The source of a push-stream over a store: writes to its sink until that pauses.
 
 const errors = require('./errors')
-const { CHECK_INTERVAL, connect, found: { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }, rangeOf } = require('flumelog-random-access-file/direct')
+const { found: { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }, scanRangeOf } = require('flumelog-random-access-file/parts')
+
+/** Records between two looks at whether others must have a turn of the event loop. */
+const CHECK_INTERVAL = 128
 
 class Stream {
   /**
@@ -20,13 +23,13 @@ class Stream {
     this.values = values !== false
     this.sizes = sizes === true
     this.remaining = limit && limit > 0 ? limit : Infinity
-    const { min, max } = rangeOf({ gt, gte, lt, lte })
+    const { min, max } = scanRangeOf({ gt, gte, lt, lte })
     /** Offsets; `min` that of the next record, at least. */
     this.min = Math.max(min, 0)
     this.max = max
     /** @type {any} */
     this.sink = null
-    /** @type {import('flumelog-random-access-file/direct').Cursor | null} */
+    /** @type {import('flumelog-random-access-file/parts').Cursor | null} */
     this.cursor = null
     this.ended = false
     this.isRunning = false
@@ -51,7 +54,12 @@ class Stream {
    * @returns {any} the same
    */
   pipe (sink) {
-    return connect(this, sink)
+    let first = sink
+    while (first.source) first = first.source
+    this.sink = first
+    first.source = this
+    if (!first.paused) this.resume()
+    return sink
   }
 
   resume () {
@@ -128,7 +136,7 @@ class Stream {
   }
 
   /**
-   * @param {import('flumelog-random-access-file/direct').Cursor} cursor
+   * @param {import('flumelog-random-access-file/parts').Cursor} cursor
    * @param {boolean} isDeleted
    * @returns {any}
    */

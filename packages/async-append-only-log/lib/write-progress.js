@@ -3,7 +3,8 @@
 // How far appends are stored, as callers see it: `since` moves some time after the last append, when all of them are durable,
 // and with it live streams; then `onDrain` calls back. The log itself writes them at once.
 
-const { callAll, observable, rethrowLater } = require('flumelog-random-access-file/direct')
+const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
+const { observable } = require('flumelog-random-access-file/parts')
 
 /** @typedef {import('./types').Done} Done */
 
@@ -71,7 +72,7 @@ class WriteProgress {
         if (stream.live) stream.resume()
       } catch (err) {
         // of its sink
-        rethrowLater(err)
+        process.nextTick(() => { throw err })
       }
     }
   }

@@ -6,7 +6,7 @@
 const fs = require('fs')
 const path = require('path')
 const { randomBytes } = require('crypto')
-const { newFile } = require('flumelog-random-access-file/blocks')
+const { files } = require('flumelog-random-access-file/blocks')
 const { open } = require('flumelog-random-access-file/promises')
 const { OutFile } = require('./out-file')
 const { writerOf } = require('./writers')
@@ -35,9 +35,9 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
   const name = path.resolve(target)
   const log = await open(filename, { readOnly: true, large: true, cacheSize: 0 })
   try {
-    newFile.assertAbsent(name, target)
+    files.assertAbsent(name, target)
     const unfinished = `${name}.${randomBytes(6).toString('hex')}.exporting`
-    const folders = newFile.createFolders(path.dirname(name))
+    const folders = files.createFolders(path.dirname(name))
     // at once: a process that is interrupted does not wait for the disk
     const onabort = () => fs.rmSync(unfinished, { force: true })
     work.signal?.addEventListener('abort', onabort, { once: true })
@@ -45,7 +45,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
       const exported = await write(log, filename, unfinished, to, fields, work)
       work.throwIfStopped()
       work.signal?.removeEventListener('abort', onabort)
-      await newFile.placeFile(unfinished, name, { given: target, like: await fs.promises.stat(filename) })
+      await files.placeFile(unfinished, name, { given: target, like: await fs.promises.stat(filename) })
       return exported
     } catch (err) {
       fs.rmSync(unfinished, { force: true })

@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { chunk, layout, newFile } = require('flumelog-random-access-file/blocks')
+const { chunk, layout, files } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { open } = require('flumelog-random-access-file/promises')
 const { Digest } = require('./digest')
@@ -74,7 +74,7 @@ async function importLog (source, given, settings, work) {
     if (found.format === 'async-append-only-log' && fs.existsSync(`${source}.compaction`)) throw errors.unfinishedCompaction(source)
     if (fs.existsSync(unfinished)) await removeInterrupted(unfinished, target, given)
     allMustBeFree(target, given)
-    const folders = newFile.createFolders(path.dirname(target))
+    const folders = files.createFolders(path.dirname(target))
     try {
       // only this user can read it until it is complete
       fs.closeSync(fs.openSync(unfinished, 'a', 0o600))
@@ -115,14 +115,14 @@ async function removeInterrupted (unfinished, target, given) {
  * @param {string} given
  */
 async function lockFile (file, given) {
-  return await newFile.lockFile(file).catch(err => { throw err.code === 'flumelog:locked' ? errors.beingImported(given) : err })
+  return await files.lockFile(file).catch(err => { throw err.code === 'flumelog:locked' ? errors.beingImported(given) : err })
 }
 
 /** @param {string} unfinished */
 function removeAll (unfinished) {
   // the log last: as long as it is there, the others are removed by the next import
   for (const suffix of SUFFIXES) fs.rmSync(unfinished + suffix, { force: true })
-  newFile.removeFile(unfinished)
+  files.removeFile(unfinished)
 }
 
 class Import {
@@ -324,11 +324,11 @@ async function finish (imported, original, unfinished, target, given, settings, 
     allMustBeFree(target, given)
     const beside = SUFFIXES.filter(suffix => fs.existsSync(unfinished + suffix))
     for (const suffix of beside) {
-      newFile.inheritMode(unfinished + suffix, like)
+      files.inheritMode(unfinished + suffix, like)
       await fs.promises.rename(unfinished + suffix, target + suffix)
     }
     // last: the log is what others wait for
-    await newFile.placeFile(unfinished, target, { given, like }).catch((err) => {
+    await files.placeFile(unfinished, target, { given, like }).catch((err) => {
       for (const suffix of beside) fs.rmSync(target + suffix, { force: true })
       throw err
     })
@@ -380,7 +380,7 @@ async function mustBeAsRead ({ format, records, bytes, size, digest }, unfinishe
  * @throws EEXIST
  */
 function allMustBeFree (target, given) {
-  newFile.assertAbsent(target, given)
+  files.assertAbsent(target, given)
   for (const suffix of SUFFIXES) if (fs.existsSync(target + suffix)) throw errors.existsBeside(given, suffix)
 }
 

@@ -81,7 +81,7 @@ test('an import that is killed, or stopped by Ctrl-C, starts again with the same
   offsetFile(name('old'), 200, 60000)
   const run = (env) => flumelog(['import', 'old', 'new'], { cwd: name('.'), ...(env && { preload: [SIGNAL], env }) })
 
-  const stopped = await run({ TEST_SIGNAL: 'SIGINT', TEST_NAME: 'write', TEST_CALL: '3' })
+  const stopped = await run({ TEST_SIGNAL: 'SIGINT', TEST_NAME: 'writev', TEST_CALL: '2' })
   t.deepEqual([stopped.code, stopped.stderr], [130, 'flumelog: new: interrupted; nothing is left of it\n'])
   t.deepEqual(filesIn(name('.')), ['old'])
 

@@ -12,7 +12,7 @@ const test = require('tape')
 const calls = copyBeforeCalls()
 const { importLog: importWith } = require('../lib/import-log')
 const { importLog } = require('..')
-const { workFor } = require('../../../lib/maintenance/work')
+const { workFor } = require('../../../lib/work')
 const { testFolder } = require('../../../test/helpers/folder')
 const { codeOf } = require('../../../test/helpers/reading')
 

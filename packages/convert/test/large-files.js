@@ -10,7 +10,6 @@ const { promisify } = require('util')
 const test = require('tape')
 const AsyncAppendOnlyLog = require('async-append-only-log')
 const OffsetLog = require('flumelog-offset')
-const { combine } = require('../../../lib/format/crc32-combine')
 const { crc32 } = require('../../../lib/format/crc32')
 const { OutFile } = require('../lib/out-file')
 const { OffsetWriter } = require('../lib/writers')
@@ -49,7 +48,7 @@ for (const [format, make] of Object.entries(MAKERS)) {
     let kills = 0
     let ended
     for (; ; kills++) {
-      const env = { TEST_SIGNAL: 'SIGKILL', TEST_NAME: 'write', TEST_CALL: String(3 + kills ** 3 * 17) }
+      const env = { TEST_SIGNAL: 'SIGKILL', TEST_NAME: 'writev', TEST_CALL: String(3 + kills ** 3 * 17) }
       ended = await flumelog(['import', 'old', 'new'], { cwd: folder, preload: [SIGNAL], env })
       if (ended.signal !== 'SIGKILL') break
     }
@@ -73,7 +72,7 @@ function * batchesOf (made) {
       length.writeUInt16LE(data.length)
       return [Buffer.from(length), data, Buffer.from(length)]
     }))
-    made.digest = combine(made.digest, crc32(framed), framed.length)
+    made.digest = crc32(framed, made.digest)
     made.records += batch.length
     made.bytes += framed.length - 4 * batch.length
     yield batch

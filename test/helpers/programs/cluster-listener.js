@@ -5,7 +5,6 @@
 
 const cluster = require('cluster')
 const fs = require('fs')
-const path = require('path')
 const { argument, tell, listen } = require('../processes')
 const { Address } = require('../../../lib/sharing/address')
 
@@ -22,8 +21,8 @@ function runPrimary () {
 
 async function runWorker () {
   const { filename } = argument()
-  const address = new Address(filename, path.dirname(filename))
-  const listener = await address.listen(() => fs.promises.stat(filename), socket => socket.end(String(process.pid)))
+  const address = new Address(filename)
+  const listener = await address.listen(fs.statSync(filename), socket => socket.end(String(process.pid)))
   process.on('message', async () => {
     await listener.close()
     process.send({ what: 'closed' }, () => process.disconnect())

@@ -4,9 +4,10 @@
 // nothing is left to be done.
 
 const fs = require('fs')
-const { Writable } = require('stream')
+const { Readable, Writable } = require('stream')
 const { tell } = require('../processes')
 const { PROGRAM } = require('../command-line')
+const { showOn } = require('../terminal')
 
 /** What a command has written; `both` as it came. @type {{ stdout: Buffer[], stderr: Buffer[], both: Buffer[] }} */
 let written = { stdout: [], stderr: [], both: [] }
@@ -37,12 +38,14 @@ process.on('beforeExit', () => {
   isFirst = false
   const line = nextLine()
   if (line === '') process.exit(0)
-  const { args, cwd } = JSON.parse(line)
+  const { args, cwd, input, columns } = JSON.parse(line)
   written = { stdout: [], stderr: [], both: [] }
   process.exitCode = undefined
   process.stdout.removeAllListeners('error')
   process.stderr.removeAllListeners('error')
   for (const name of EVENTS) process.removeAllListeners(name)
+  Object.defineProperty(process, 'stdin', { value: Readable.from(chunksOf(Buffer.from(input, 'base64')), { objectMode: false }), configurable: true })
+  showOn(columns)
   if (cwd !== undefined) process.chdir(cwd)
   process.argv = [process.execPath, PROGRAM, ...args]
   delete require.cache[PROGRAM]
@@ -50,13 +53,33 @@ process.on('beforeExit', () => {
   setImmediate(() => require(PROGRAM))
 })
 
+/** Bytes that a read of a pipe returns at most. */
+const PIPE_READ = 64 * 1024
+
+/** @param {Buffer} input */
+function * chunksOf (input) {
+  for (let at = 0; at < input.length; at += PIPE_READ) yield input.subarray(at, at + PIPE_READ)
+}
+
 /** Not standard input, which the commands may open. */
 const COMMAND_LINES = 3
 
+/** What was read behind the line before. */
+let rest = Buffer.alloc(0)
+
 /** @returns {string} the next line; empty at the end */
 function nextLine () {
-  const bytes = []
-  const byte = Buffer.alloc(1)
-  while (fs.readSync(COMMAND_LINES, byte) === 1 && byte[0] !== 10) bytes.push(byte[0])
-  return Buffer.from(bytes).toString()
+  const chunks = []
+  for (;;) {
+    const end = rest.indexOf('\n')
+    chunks.push(end === -1 ? rest : rest.subarray(0, end))
+    if (end !== -1) {
+      rest = rest.subarray(end + 1)
+      return Buffer.concat(chunks).toString()
+    }
+    rest = Buffer.alloc(PIPE_READ)
+    const size = fs.readSync(COMMAND_LINES, rest)
+    rest = rest.subarray(0, size)
+    if (size === 0) return ''
+  }
 }

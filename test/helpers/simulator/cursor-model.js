@@ -15,6 +15,8 @@ class CursorModel {
     this.done = []
     /** How many of them are behind the position: after a power cut, after a kill, and at most. */
     this.durable = this.acknowledged = this.asked = 0
+    /** What was given, and may be on either side of the position: a commit of it had no answer. @type {Set<Entry>} */
+    this.uncertain = new Set()
     /** Whether the position may be lost, as after two compactions that its holder did not follow. */
     this.mayBeLost = false
   }
@@ -34,13 +36,19 @@ class CursorModel {
     }
     const done = new Set(this.done.slice(0, this.asked))
     for (const entry of expected) {
-      if (!seen.has(entry) && !done.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
+      if (!seen.has(entry) && !done.has(entry) && !this.uncertain.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
     }
     // where it is now: it has given the first that is after its position
     const at = this.done.findIndex(entry => seen.has(entry))
     if (at !== -1) this.asked = at
+    else {
+      // a deletion of what is given now may have been lost together with a commit after it
+      for (const entry of this.done.slice(this.acknowledged, this.asked)) this.uncertain.add(entry)
+      this.asked = Math.min(this.asked, this.acknowledged)
+    }
     this.done.length = this.asked
     this.done.push(...given)
+    for (const entry of given) this.uncertain.delete(entry)
   }
 
   /**
@@ -74,6 +82,7 @@ class CursorModel {
   /** It starts at the beginning again. */
   reset () {
     this.done = []
+    this.uncertain.clear()
     this.durable = this.acknowledged = this.asked = 0
   }
 }

@@ -26,6 +26,8 @@ class Inode {
     this.names = 0
     this.opens = 0
     this.content = new DiskFile()
+    /** How often an fsync of it has failed. */
+    this.failedSyncs = 0
     /** Of a directory. @type {Map<string, Inode>} */
     this.entries = new Map()
     /** Of a directory: its durable names. @type {Map<string, Inode>} */
@@ -185,14 +187,31 @@ class Disk {
 
   // Durability
 
-  /** @param {Inode} inode @returns {() => void} makes durable what is there now */
-  startSync (inode) {
+  /**
+   * @param {{ inode: Inode, failedSyncs: number }} file that is open
+   * @returns {(isDone?: boolean) => boolean} makes durable what is there now; false: it fails, and forgets that it had to. Returns whether the caller gets
+   *   an error: on Linux, everybody who has the file open hears once of an fsync that has failed, whoever has called it
+   */
+  startSync (file) {
+    const { inode } = file
     if (inode.type === 'directory') {
       const last = inode.changes[inode.changes.length - 1]
-      return () => { for (const names of inode.changes.splice(0, inode.changes.indexOf(last) + 1)) apply(inode.durable, names) }
+      return (isDone = true) => {
+        if (isDone) for (const names of inode.changes.splice(0, inode.changes.indexOf(last) + 1)) apply(inode.durable, names)
+        return !isDone
+      }
     }
     const state = inode.content.state()
-    return () => inode.content.sync(state)
+    return (isDone = true) => {
+      if (isDone) inode.content.sync(state)
+      else {
+        inode.content.failSync(state)
+        inode.failedSyncs++
+      }
+      const hasFailed = file.failedSyncs !== inode.failedSyncs
+      file.failedSyncs = inode.failedSyncs
+      return hasFailed
+    }
   }
 
   /** The power goes: of what was not fsynced, any part is left, and nobody has anything open. */

@@ -13,7 +13,7 @@ const FLAGS = { r: constants.O_RDONLY, 'r+': constants.O_RDWR, w: constants.O_WR
 
 /**
  * @typedef {import('./disk').Inode} Inode
- * @typedef {{ inode: Inode, flags: number, path: string }} OpenFile
+ * @typedef {{ inode: Inode, flags: number, path: string, failedSyncs: number }} OpenFile failedSyncs: those of which its holder has heard
  */
 
 /** The calls of one process, as functions that do all at once. */
@@ -47,7 +47,7 @@ class Calls {
     } else if (bits & constants.O_TRUNC) disk.truncate(inode, 0)
     inode.opens++
     const fd = this.nextFd++
-    this.files.set(fd, { inode, flags: bits, path: name })
+    this.files.set(fd, { inode, flags: bits, path: name, failedSyncs: inode.failedSyncs })
     return fd
   }
 
@@ -119,7 +119,7 @@ class Calls {
     if (inode.type !== 'directory') throw failure('ENOTDIR', 'scandir', name)
     const names = [...inode.entries.keys()].sort()
     if (!options?.withFileTypes) return names
-    return names.map(entry => Object.assign(typeMembers(/** @type {Inode} */ (inode.entries.get(entry))), { name: entry, parentPath: name, path: name }))
+    return names.map(entry => Object.assign(new Status(/** @type {Inode} */ (inode.entries.get(entry)), SAME), { name: entry, parentPath: name, path: name }))
   }
 
   rmdir (name) {
@@ -356,8 +356,8 @@ function fileSystem (owner) {
   fs.statSync = (name, options = {}) => owner.callNow('stat', [name], () => options.throwIfNoEntry === false && !calls.exists(name) ? undefined : calls.stat(name, options))
   fs.lstatSync = (name, options = {}) => owner.callNow('lstat', [name], () => options.throwIfNoEntry === false && !calls.lexists(name) ? undefined : calls.lstat(name, options))
   for (const name of ['fsync', 'fdatasync']) {
-    fs[name] = (fd, cb) => owner.syncLater(name, () => calls.file(fd, name).inode, cb)
-    fs[`${name}Sync`] = (fd) => owner.callNow(name, [fd], () => owner.world.disk.startSync(calls.file(fd, name).inode)())
+    fs[name] = (fd, cb) => owner.syncLater(name, () => calls.file(fd, name), cb)
+    fs[`${name}Sync`] = (fd) => owner.syncNow(name, () => calls.file(fd, name))
   }
   fs.promises.open = (...args) => new Promise((resolve, reject) => fs.open(...args, (err, fd) => err ? reject(err) : resolve(new FileHandle(fs, fd))))
   for (const name of ['readFile', 'writeFile']) {
@@ -442,27 +442,50 @@ function setOwner (inode, uid, gid) {
   if (gid !== -1) inode.gid = gid
 }
 
-function typeMembers (inode) {
-  return {
-    isFile: () => inode.type === 'file',
-    isDirectory: () => inode.type === 'directory',
-    isSymbolicLink: () => inode.type === 'link',
-    isSocket: () => inode.type === 'socket',
-    isFIFO: () => false,
-    isBlockDevice: () => false,
-    isCharacterDevice: () => false
+/** What is asked of each status, and not computed before. */
+class Status {
+  /**
+   * @param {Inode} inode
+   * @param {(value: number) => any} number makes one of the kind that was asked for
+   */
+  constructor (inode, number) {
+    this.type = inode.type
+    this.dev = number(1)
+    this.ino = number(inode.number)
+    this.mode = number(inode.mode)
+    this.nlink = number(inode.names)
+    this.uid = number(inode.uid)
+    this.gid = number(inode.gid)
+    this.size = number(inode.size)
+    this.blocks = number(Math.ceil(inode.size / 4096) * 8)
+    this.blksize = number(4096)
+    this.mtimeMs = this.atimeMs = number(inode.modified)
+    this.ctimeMs = number(inode.changed)
+    this.birthtimeMs = number(inode.born)
   }
+
+  get mtime () { return new Date(Number(this.mtimeMs)) }
+  get atime () { return this.mtime }
+  get ctime () { return new Date(Number(this.ctimeMs)) }
+  get birthtime () { return new Date(Number(this.birthtimeMs)) }
+  isFile () { return this.type === 'file' }
+  isDirectory () { return this.type === 'directory' }
+  isSymbolicLink () { return this.type === 'link' }
+  isSocket () { return this.type === 'socket' }
+  isFIFO () { return false }
+  isBlockDevice () { return false }
+  isCharacterDevice () { return false }
 }
 
+const SAME = (/** @type {number} */ value) => value
+const BIGINT = (/** @type {number} */ value) => BigInt(Math.floor(value))
+
+/** @param {Inode} inode */
 function statusOf (inode, { bigint = false } = {}) {
-  const number = bigint ? BigInt : (value) => value
-  const status = { dev: number(1), ino: number(inode.number), mode: number(inode.mode), nlink: number(inode.names), uid: number(inode.uid), gid: number(inode.gid), size: number(inode.size), blocks: number(Math.ceil(inode.size / 4096) * 8), blksize: number(4096), rdev: number(0) }
-  for (const [name, time] of [['mtime', inode.modified], ['ctime', inode.changed], ['birthtime', inode.born], ['atime', inode.modified]]) {
-    status[`${name}Ms`] = bigint ? BigInt(Math.floor(time)) : time
-    if (bigint) status[`${name}Ns`] = BigInt(Math.floor(time * 1e6))
-    status[name] = new Date(time)
-  }
-  return Object.assign(status, typeMembers(inode))
+  const status = new Status(inode, bigint ? BIGINT : SAME)
+  if (!bigint) return status
+  const nanoseconds = (/** @type {number} */ time) => BigInt(Math.floor(time * 1e6))
+  return Object.assign(status, { mtimeNs: nanoseconds(inode.modified), atimeNs: nanoseconds(inode.modified), ctimeNs: nanoseconds(inode.changed), birthtimeNs: nanoseconds(inode.born) })
 }
 
 module.exports = { Calls, fileSystem }

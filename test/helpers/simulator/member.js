@@ -5,11 +5,14 @@
 const { nameOf } = require('./model')
 
 /** Codes of errors that a call may get though nothing is wrong with the log. */
-const EXPECTED = new Set(['flumelog:closed', 'flumelog:unreachable', 'flumelog:compacted', 'flumelog:deleted', 'flumelog:trimmed', 'flumelog:replaced', 'flumelog:locked', 'flumelog:aborted'])
+const EXPECTED = new Set(['flumelog:conflict', 'flumelog:closed', 'flumelog:unreachable', 'flumelog:compacted', 'flumelog:deleted', 'flumelog:trimmed', 'flumelog:replaced', 'flumelog:locked', 'flumelog:aborted'])
 /** Codes that say that this opening of the log is of no use any more. */
 const FINAL = new Set(['flumelog:closed', 'flumelog:replaced', 'flumelog:failed'])
 
 /** @typedef {import('./model').Entry} Entry */
+
+/** Bytes of an array of a client that are stored together. */
+const MAX_ARRAY = 1024 * 1024
 
 class Member {
   /**
@@ -98,13 +101,16 @@ class Member {
   }
 
   close () {
-    const { log } = this
+    const { log, simulation } = this
     this.isBusy = true
     this.start('close', async () => {
-      const synced = this.startSync()
+      const synced = this.startSync(this.role === 'shared' && log.flumelog.role !== 'owner')
       try {
         await log.close()
-        if (this.process.isAlive) synced()
+        if (this.process.isAlive) {
+          synced()
+          simulation.strike(this, true)
+        }
       } finally {
         this.log = null
         this.isBusy = false
@@ -133,29 +139,37 @@ class Member {
   append (count, options, sizes) {
     const { log, simulation } = this
     const { model } = simulation
+    const isDurable = options.sync || options.atomic || simulation.options.sync === 'always'
     const batch = options.atomic ? `${this.number}:${this.appended}` : null
     /** @type {Entry[]} */
     const entries = sizes.map((size) => {
       const n = this.appended++
       return model.add(`${this.number}:${n}:`.padEnd(size, 'x'), this.number, n, batch)
     })
-    this.start(`append ${entries[0].n} to ${entries.at(-1)?.n}${options.atomic ? ', atomic' : ''}${options.sync ? ', sync' : ''}`, async () => {
+    const { after } = options
+    if (after !== undefined) entries[0].follows = model.at(after, log.flumelog.id)
+    this.start(`append ${entries[0].n} to ${entries.at(-1)?.n}${options.atomic ? ', atomic' : ''}${options.sync ? ', sync' : ''}${after === undefined ? '' : `, after ${after}`}`, async () => {
       const values = entries.map(({ text }) => text)
       let seq
       try {
         seq = await this.call('append', count === 1 ? values[0] : values, options)
       } catch (err) {
         if (!this.process.isAlive) return
-        const isUnknown = ['flumelog:unreachable', 'flumelog:replaced', 'flumelog:failed'].includes(err.code)
+        // of a client's array of more than 1 MiB, a beginning may be stored
+        const isLong = this.role === 'shared' && !options.atomic && entries.reduce((bytes, { text }) => bytes + text.length, 0) > MAX_ARRAY
+        const isUnknown = isLong || ['flumelog:unreachable', 'flumelog:replaced', 'flumelog:failed'].includes(err.code)
         for (const entry of entries) if (entry.state === 'pending') entry.state = isUnknown ? 'unknown' : 'refused'
+        if (err.code === 'flumelog:conflict') this.checkConflict(after, err.seq)
+        simulation.strike(this, false)
         throw err
       }
       if (!this.process.isAlive) return
       const { id } = log.flumelog
       for (const entry of entries) {
         entry.state = 'acknowledged'
-        if (options.sync || options.atomic || simulation.options.sync === 'always') entry.isDurable = true
+        if (isDurable) entry.isDurable = true
       }
+      simulation.strike(this, isDurable)
       const last = options.atomic ? seq.at(-1) : seq
       if (log.since.value < last && log.flumelog.id === id) this.problem(`since is ${log.since.value} after an append at ${last}`)
       if (options.atomic) entries.forEach((entry, i) => Object.assign(entry, { seq: seq[i], id }))
@@ -163,17 +177,33 @@ class Member {
     })
   }
 
+  /**
+   * @param {number | undefined} after
+   * @param {number} seq of the last record
+   */
+  checkConflict (after, seq) {
+    const { since } = this.log
+    if (after === undefined || seq === after) this.problem(`an append after ${after} was refused, since the last record is at ${seq}`)
+    // it reads the record because of which it was refused
+    if (since.value < seq) this.problem(`since is ${since.value} after a conflict with the record at ${seq}`)
+  }
+
   sync () {
     this.start('sync', async () => {
       const synced = this.startSync()
       await this.call('sync')
-      if (this.process.isAlive) synced()
+      if (!this.process.isAlive) return
+      synced()
+      this.simulation.strike(this, true)
     })
   }
 
-  /** @returns {() => void} to be called when all that was acknowledged until now is durable; to a client, what was acknowledged to it */
-  startSync () {
-    return this.simulation.model.startSync(this.role === 'reader' ? -1 : this.role === 'shared' ? this.number : null)
+  /**
+   * @param {boolean} [isOfOwn] only what was acknowledged to this process
+   * @returns {() => void} to be called when all that was acknowledged until now is durable
+   */
+  startSync (isOfOwn = false) {
+    return this.simulation.model.startSync(this.role === 'reader' ? -1 : isOfOwn ? this.number : null)
   }
 
   /** @param {Entry} entry of which the seq is known in the log as this member sees it */
@@ -234,9 +264,15 @@ class Member {
   compact () {
     const { simulation: { generation } } = this
     this.simulation.compactions++
-    const ended = generation.startCompaction(this.log.flumelog.role === 'client')
+    const isByClient = this.log.flumelog.role === 'client'
+    const ended = generation.startCompaction(isByClient)
     this.start('compact', async () => {
-      const result = await this.call('compact').finally(() => { if (this.process.isAlive) ended() })
+      const result = await this.call('compact').catch((err) => {
+        // the owner goes on with what a client that was closed has asked for
+        if (this.process.isAlive && !isByClient) ended()
+        throw err
+      })
+      if (this.process.isAlive) ended()
       this.note(`compacted: ${JSON.stringify(result)}`)
     })
   }
@@ -406,7 +442,7 @@ class Member {
     const what = `cursor ${model.name}`
     if (this.cursors.has(model.name)) return
     this.cursors.add(model.name)
-    const part = random()
+    const part = random() < 0.5 ? 0.9999 : random()
     this.start(what, async () => {
       const cursor = log.cursor(model.name)
       try {
@@ -431,6 +467,7 @@ class Member {
           // a reader is not told how its log is to be synced
           done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
           this.note(`${what} is at ${records[index].seq}`)
+          simulation.strike(this, true)
         }
         if (!closes) return
         const { acknowledged } = model

@@ -16,6 +16,7 @@
  * @property {number} deletedBy the member to which that was acknowledged
  * @property {boolean} isDeletionDurable
  * @property {boolean} mayBeTrimmed
+ * @property {Entry | 'nothing' | null} follows of a conditional append: the record that it directly follows, if it is stored; null: not known
  */
 
 class Model {
@@ -40,9 +41,18 @@ class Model {
    */
   add (text, writer, n, batch) {
     /** @type {Entry} */
-    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, mayBeTrimmed: this.isRetained }
+    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, mayBeTrimmed: this.isRetained, follows: null }
     this.entries.set(text, entry)
     return entry
+  }
+
+  /**
+   * @param {number} seq of a record, or -1
+   * @param {string} id of the log
+   * @returns {Entry['follows']} the record; null: not known
+   */
+  at (seq, id) {
+    return seq === -1 ? 'nothing' : [...this.entries.values()].find(entry => entry.id === id && entry.seq === seq) ?? null
   }
 
   /** @returns {Entry[]} what certainly is in the log, unless something is lost */
@@ -95,6 +105,8 @@ class Model {
     const seen = new Map()
     const last = new Map()
     let before = -1
+    /** @type {Entry | 'nothing'} */
+    let previous = 'nothing'
     for (const { seq, text } of records) {
       const entry = this.entries.get(text)
       if (entry === undefined) {
@@ -107,6 +119,12 @@ class Model {
       if (entry.state === 'refused') this.problem(`${who}: ${name} at ${seq}, though its append got an error`)
       if (deleted.has(entry)) this.problem(`${who}: ${name} at ${seq}, though it was deleted`)
       if (entry.id === id && entry.seq !== -1 && entry.seq !== seq) this.problem(`${who}: ${name} at ${seq}, though its append said ${entry.seq}`)
+      const { follows } = entry
+      // a deleted record is not given, and a trimmed one neither
+      if (follows !== null && follows !== previous && (follows === 'nothing' || seen.has(follows))) {
+        this.problem(`${who}: ${name} at ${seq} does not follow ${nameIn(follows)}, but ${nameIn(previous)}`)
+      }
+      previous = entry
       if ((last.get(entry.writer) ?? -1) > entry.n) this.problem(`${who}: ${name} after number ${last.get(entry.writer)} of the same process`)
       last.set(entry.writer, entry.n)
       seen.set(entry, before = seq)
@@ -168,6 +186,11 @@ class Model {
       if (there !== 0 && there !== entries.length) this.problem(`${who}: ${there} of ${entries.length} records of the atomic batch ${batch}`)
     }
   }
+}
+
+/** @param {Entry | 'nothing'} place */
+function nameIn (place) {
+  return place === 'nothing' ? place : nameOf(place)
 }
 
 /** @param {Entry} entry */

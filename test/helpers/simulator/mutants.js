@@ -24,75 +24,117 @@ const MUTANTS = [
   ['an fsync covers what is written while it runs', 'write/durability.js', 'this.synced = Math.max(this.synced, this.covers)', 'this.synced = Math.max(this.synced, this.progress.written)'],
   ['an fsync still covers what a failed write rolls back', 'write/durability.js', 'this.covers = Math.min(this.covers, end)', ''],
   ['a failed fsync counts as done', 'write/durability.js', 'if (err) this.fail(err)\n      else this.advance(covered)', 'this.advance(covered)'],
-  ['a failed write is not truncated', 'write/states.js', "return work.mustTruncate ? 'truncate' : 'write'", "return 'write'"],
+  ['a failed write is not truncated', 'write/states.js', "return mustTruncate ? 'truncate' : 'write'", "return 'write'"],
   ['recovery truncates nothing', 'recovery/recover.js', 'await io.truncate(kept)\n  }', '}'],
   ['recovery ends without an fsync', 'recovery/recover.js', '  await io.sync()\n  return name', '  return name'],
+  ['recovery does not write again what a failed fsync has left unwritten', 'recovery/recover.js', 'await rewrite(io, kept - found.recovered, kept)', ''],
   ['recovery does not repeat deletions', 'recovery/recover.js', 'for (const { offset, data } of found.patches) await io.write(offset, data)', ''],
   ['recovery keeps a record that is not whole', 'recovery/find-end.js', 'if (end < blockSize) return from + start + end', 'if (end === 0) return from + start'],
-  ['a deletion is not made durable by `sync`', 'write/deleter.js', 'if (!this.hasUnsynced && !this.hasRequests) return cb', 'return cb'],
+  ['a deletion is not made durable by `sync`', 'write/deleter.js', "if (this.writer.state === 'closed' || (!this.hasUnsynced && !this.hasRequests)) return cb", 'return cb'],
   ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.safeEnd <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
   ['a trim goes one block too far', 'write/trimmer.js', 'start -= start % blockSize', 'start += blockSize - start % blockSize'],
   ['a compaction does not wait for the directory', 'space/switch-over.js', 'try {\n      await syncFolder(folder)', 'try {\n      syncFolder(folder)'],
   ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.throwIfStopped()', 'this.throwIfStopped()'],
   ['a compaction does not repeat deletions', 'space/compaction.js', 'await repeatDeletions(this)', ''],
   ['a compaction misses what was appended last', 'space/switch-over.js', 'await compaction.catchUp()', ''],
-  ['the owner stores again what it knows', 'sharing/session.js', 'const known = Math.max(0, client.highest - first + 1)', 'const known = 0'],
-  ['a new owner believes that what it has truncated is stored', 'sharing/stored-runs.js', '  clip(candidates, end)\n', '\n'],
-  ['a client does not send again what was on its way', 'sharing/remote-writer.js', 'for (const frame of packer.frames) frame.isSent = false\n    this.framesOnTheWay = 0', ''],
+  ['a new owner stores again what the one before has stored', 'sharing/known-clients.js', 'runs.filter(run => run.end <= end)', '[]'],
+  ['a new owner believes that what it has truncated is stored', 'sharing/known-clients.js', 'runs.filter(run => run.end <= end)', 'runs'],
+  ['a client does not send again what was on its way', 'sharing/remote-writer.js', 'this.framesInFlight = this.inFlight = 0\n    this.requests', 'this.requests'],
+  ['the owner does not compare the condition of an append', 'sharing/intake.js', 'if (after !== null && appender.lastAppended !== after) {', 'if (after !== null && appender.lastAppended < after) {'],
+  ['a condition is compared with what is stored only', 'write/appender.js', 'this.refusal === null && this.lastAppended !== after', 'this.refusal === null && this.lastSeq !== after'],
+  ['a client that was refused does not see the record because of which', 'sharing/remote-writer.js', 'this.end = Math.max(this.end, end)', ''],
   ['a client forgets that a record was sent', 'sharing/remote-writer.js', 'this.sent = Math.max(this.sent, frame.last)', ''],
   ['a cursor is committed before its record is durable', 'cursors/named-cursor.js', 'await this.cursors.makeDurable(() => /** @type {Position} */ (this.next))', ''],
   ['a cursor is moved to the record before', 'cursors/named-cursor.js', 'return { id, seq, ...await tieOf(blocks, seq) }', 'return { id, seq, ...await tieOf(blocks, seq), next: seq }'],
-  ['a reader takes what FILE.meta says of the compacted file for its own', 'read/followed-point.js', 'await this.io.checkPath().then(() => false, () => true)', 'false'],
-  ['a reader that could not read the tail takes it for read', 'read/followed-tail.js', 'const { tailChanges } = followed\n', 'const { tailChanges } = followed\n    followed.shownTailChanges = tailChanges\n'],
-  ['a reader does not look at deletions when it opens a log', 'read/followed-point.js', ' || current.id !== this.patchedId', ''],
+  ['a reader takes what FILE.meta says of the compacted file for its own', 'read/followed-log.js', 'await io.checkPath().then(() => true, () => false)', 'true'],
+  ['a reader that could not read the tail takes it for read', 'read/followed-log.js', '      const next = this.tailOf(found)\n', '      const next = this.tailOf(found)\n      Object.assign(this, { point, state: end.state })\n'],
+  ['a reader does not look at deletions that came while it read the end of the log', 'read/visible-end.js', 'isSame(own, await readOwn(io)) && (end', '(end'],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' }, only: { type: 'string', default: '' }, seed: { type: 'string', default: '1' } } })
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    // a part of the name; several: any of them
+    only: { type: 'string', multiple: true, default: [''] },
+    seed: { type: 'string', default: '1' },
+    // another fault than those above: a patch of lib/, as `git diff` makes it
+    patch: { type: 'string', multiple: true, default: [] },
+    // whether each fault can still be put in; nothing is run
+    check: { type: 'boolean', default: false }
+  }
+})
 const seconds = Number(values.minutes) * 60
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'mutants-'))
 process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
-for (const name of COPIED) fs.cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true })
-fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
-for (const mutant of MUTANTS) if (mutant[0].includes(values.only)) examine(mutant)
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
+const sound = path.join(folder, 'sound')
+const faulty = path.join(folder, 'faulty')
+for (const name of COPIED) fs.cpSync(path.join(ROOT, name), path.join(sound, name), { recursive: true })
+fs.cpSync(sound, faulty, { recursive: true })
+for (const copy of [sound, faulty]) fs.symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'))
+
+if (values.patch.length > 0) for (const patch of values.patch) examinePatch(path.resolve(patch))
+else for (const mutant of MUTANTS) if (values.only.some(part => mutant[0].includes(part))) examine(mutant)
 
 /** @param {[string, string, string, string]} mutant */
 function examine ([what, file, from, to]) {
-  const filename = path.join(folder, 'lib', file)
-  const source = fs.readFileSync(filename, 'utf8')
+  const filename = path.join(faulty, 'lib', file)
+  const source = fs.readFileSync(path.join(sound, 'lib', file), 'utf8')
   if (source.split(from).length !== 2) {
     process.exitCode = 1
     return console.log(`${what}: lib/${file} does not have this once: ${from}`)
   }
+  if (values.check) return
+  fs.writeFileSync(filename, source.replace(from, () => to))
+  search(what)
+  fs.writeFileSync(filename, source)
+}
+
+/** @param {string} filename */
+function examinePatch (filename) {
+  const { status, stdout } = spawnSync('patch', ['-p1', '--force', '-i', filename], { cwd: faulty, encoding: 'utf8' })
+  if (status === 0) search(path.basename(filename))
+  else console.log(`${filename}: ${stdout}`)
+  fs.rmSync(path.join(faulty, 'lib'), { recursive: true })
+  fs.cpSync(path.join(sound, 'lib'), path.join(faulty, 'lib'), { recursive: true })
+}
+
+/** @param {string} what is wrong with the code in `faulty` */
+function search (what) {
   let took = 0
+  let runs = 0
   let seed = Number(values.seed)
   let found = null
   while (found === null && took < seconds) {
-    fs.writeFileSync(filename, source.replace(from, () => to))
-    const { output, failed, cpu } = run(seed, seconds - took)
-    took += Math.max(1, cpu)
-    fs.writeFileSync(filename, source)
-    if (failed === null) break
-    if (run(failed, 60, 1).failed === null) found = output
-    seed = failed + 1
+    const done = run(faulty, seed, seconds - took)
+    took += Math.max(1, done.cpu)
+    runs += done.runs
+    if (done.failure === null) break
+    seed += done.runs
+    if (run(sound, seed - 1, 60, 1).failure === null) found = done.failure
+    else console.log(`without the fault, too: ${done.failure}`)
   }
   if (found === null) process.exitCode = 1
-  console.log(`${what}: ${found === null ? `not found in ${Math.round(took)} s` : `found after ${Math.round(took)} s: ${found}`}`)
+  console.log(`${what}: ${found === null ? 'not found in' : 'found after'} ${runs} runs, ${Math.round(took)} s${found === null ? '' : `: ${found}`}`)
 }
 
 /**
+ * @param {string} cwd
  * @param {number} seed the first one
- * @param {number} time seconds
- * @param {number} [runs]
- * @returns {{ output: string, failed: number | null, cpu: number }} the seed that has failed, and the seconds of the processor that it took
+ * @param {number} time seconds of the processor
+ * @param {number} [most] runs
+ * @returns {{ runs: number, failure: string | null, cpu: number }} the last of the runs has failed, or none has
  */
-function run (seed, time, runs = Infinity) {
-  const args = ['test/simulator/simulator.js', '--seed', String(seed), '--minutes', String(time / 60), '--first', ...(runs === Infinity ? [] : ['--runs', String(runs)])]
-  const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', timeout: Math.ceil(time + 60) * 10_000 })
-  const output = /seed (\d+): (.*)/.exec(stdout)
-  const cpu = Number(/took (\S+) seconds/.exec(stdout)?.[1] ?? 0)
-  if (output !== null) return { output: output[0].slice(0, 160), failed: Number(output[1]), cpu }
-  if (status === 0) return { output: '', failed: null, cpu }
-  // it has ended the run, so the seed is not printed
-  return { output: `the run ended: ${stderr.trim().split('\n').find(line => line.includes('Error')) ?? status}`, failed: seed, cpu }
+function run (cwd, seed, time, most = Infinity) {
+  const args = ['test/simulator/simulator.js', '--first', '--progress', '--seed', String(seed), '--minutes', String(time / 60), ...(most === Infinity ? [] : ['--runs', String(most)])]
+  // one that never ends is ended by its limit
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', `ulimit -t ${Math.ceil(time + 60)}; exec "$0" "$@"`, process.execPath, ...args], { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
+  const starts = [...stdout.matchAll(/^run (\d+) after (\S+) seconds$/gm)]
+  const runs = starts.length
+  const failure = /^seed \d+: .*/m.exec(stdout)
+  const cpu = Number(/took (\S+) seconds/.exec(stdout)?.[1] ?? starts.at(-1)?.[2] ?? 0)
+  if (failure !== null) return { runs, failure: failure[0].slice(0, 160), cpu }
+  if (status === 0) return { runs, failure: null, cpu }
+  return { runs, failure: `seed ${starts.at(-1)?.[1]}: the process ended: ${stderr.trim().split('\n').find(line => line.includes('Error')) ?? status}`, cpu }
 }

@@ -7,18 +7,17 @@ const { createRequire } = require('module')
 const nodeFs = require('fs')
 const path = require('path')
 const vm = require('vm')
+const { failure } = require('./disk')
 const { Calls, fileSystem } = require('./file-system')
 const { localSockets } = require('./sockets')
 const { randomFrom } = require('../random')
 
 const ROOT = path.resolve(__dirname, '..', '..', '..')
-/** Packages that do I/O or start timers; all others have no state, and are shared. */
-const OWN_PACKAGES = ['random-access-file', 'random-access-storage']
 const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'Date', 'Math']
 
 /** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
 const compiled = new Map()
-/** Which module is meant: directory and id -> filename. @type {Map<string, { filename: string, isOwn: boolean, require: (id: string) => any }>} */
+/** Which module is meant: filename of the one that requires it -> id -> filename. @type {Map<string, Map<string, { filename: string, isOwn: boolean, require: (id: string) => any }>>} */
 const resolved = new Map()
 
 class Process {
@@ -138,7 +137,7 @@ class Process {
    * @param {() => any} apply
    */
   callNow (name, args, apply) {
-    if (!this.countCall()) throw dead()
+    if (!this.countCall(name, apply)) throw dead()
     this.world.timeline.now()
     this.letOthersRun()
     const fault = this.world.faultOf(this, name, args)
@@ -167,7 +166,7 @@ class Process {
    * @param {(err: any, result?: any) => void} cb
    */
   callLater (name, args, apply, cb) {
-    if (!this.countCall()) return
+    if (!this.countCall(name, apply)) return
     const { world } = this
     const fault = world.faultOf(this, name, args)
     const finish = (isDone = true) => {
@@ -176,7 +175,7 @@ class Process {
       let error = fault
       try {
         if (fault === null && isDone) result = apply()
-        else if (fault !== null) this.tear(name, apply)
+        else this.tear(name, apply)
       } catch (err) {
         error = err
       }
@@ -189,27 +188,45 @@ class Process {
 
   /**
    * @param {string} name
-   * @param {() => import('./disk').Inode} inodeOf
+   * @param {() => import('./file-system').OpenFile} fileOf
    * @param {(err: any) => void} cb
    */
-  syncLater (name, inodeOf, cb) {
+  syncLater (name, fileOf, cb) {
     if (!this.countCall()) return
     const { world } = this
     let fault = world.faultOf(this, name, [])
-    let finish = () => {}
+    let finish = (_) => false
     try {
-      finish = world.disk.startSync(inodeOf())
+      finish = world.disk.startSync(fileOf())
     } catch (err) {
       fault = err
     }
     world.timeline.add(world.latency('fsync'), () => {
-      if (fault === null && world.isPowered) finish()
+      if (finish(fault === null)) fault ??= failure('EIO', name, '')
       this.after(world.latency('answer'), () => cb(fault))
     })
   }
 
   /**
-   * A write that fails may have written a part.
+   * @param {string} name
+   * @param {() => import('./file-system').OpenFile} fileOf
+   */
+  syncNow (name, fileOf) {
+    let hasFailed = true
+    const sync = () => this.world.disk.startSync(fileOf())
+    try {
+      this.callNow(name, [], () => {
+        hasFailed = false
+        if (sync()()) throw failure('EIO', name, '')
+      })
+    } catch (err) {
+      if (hasFailed && this.isAlive) sync()(false)
+      throw err
+    }
+  }
+
+  /**
+   * A write that fails, or whose process is killed, may have written a part.
    * @param {string} name of the call
    * @param {() => any} apply
    */
@@ -225,9 +242,15 @@ class Process {
     }
   }
 
-  /** A process may die between any two calls. @returns {boolean} whether it is alive */
-  countCall () {
+  /**
+   * A process may die between any two calls, and in the middle of a write.
+   * @param {string} [name] of the call
+   * @param {() => any} [apply]
+   * @returns {boolean} whether it is alive
+   */
+  countCall (name = '', apply) {
     if (this.isAlive && --this.callsToLive > 0) return true
+    if (this.isAlive && apply !== undefined) this.tear(name, apply)
     if (this.isAlive) this.world.kill(this, 'at a call of the system')
     return false
   }
@@ -319,7 +342,7 @@ class Process {
    * @param {string} id
    */
   requireFrom (from, id) {
-    const builtin = this.builtins.get(id.replace(/^node:/, ''))
+    const builtin = this.builtins.get(id.startsWith('node:') ? id.slice('node:'.length) : id)
     if (builtin !== undefined) return builtin
     const { filename, isOwn, require } = resolve(from, id)
     return isOwn ? this.load(filename) : require(id)
@@ -352,13 +375,15 @@ function isOfProject (filename) {
  * @param {string} id
  */
 function resolve (from, id) {
-  const key = `${path.dirname(from)}:${id}`
-  let found = resolved.get(key)
+  let ids = resolved.get(from)
+  if (ids === undefined) resolved.set(from, ids = new Map())
+  let found = ids.get(id)
   if (found === undefined) {
     const require = createRequire(from)
     const filename = require.resolve(id)
-    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && (isOfProject(filename) || OWN_PACKAGES.includes(id))
-    resolved.set(key, found = { filename, isOwn, require })
+    // packages have no state, and are shared
+    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && isOfProject(filename)
+    ids.set(id, found = { filename, isOwn, require })
   }
   return found
 }

@@ -7,6 +7,7 @@ const { Member } = require('./member')
 const { CursorModel } = require('./cursor-model')
 const { Generation } = require('./generation')
 const { Model, nameOf } = require('./model')
+const { PAGE_SIZE } = require('./disk')
 const { randomFrom } = require('../random')
 
 /** Milliseconds of simulated time in which every call has an answer when nothing goes wrong any more. */
@@ -18,15 +19,21 @@ const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cu
 const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, disconnect: 0.2, storm: 0.5 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, disconnect: 0.2, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync', 'disconnect', 'storm']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync', 'disconnect', 'storm', 'leave', 'wait']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 /** What is done in a storm: few things often, since another one can make up for what is missing. */
-const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get']]
+const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get'], ['append', 'consume', 'consume']]
+/** The same where arrays take several writes: an fsync can start, and a write fail, between two of them. */
+const BULK_STORM = ['bulk', 'append', 'append', 'sync', 'sync', 'sync']
+/** Milliseconds after which the owner forgets a client that is not connected, and a few more. */
+const FORGOTTEN_AFTER = 62_000
+/** Power cuts and kills of a run that follow at once on an answer. */
+const MAX_STRIKES = 4
 /** Calls of a process without an answer. */
 const MAX_PENDING = 50
 
@@ -54,7 +61,10 @@ class Simulation {
     /** Whether nothing goes wrong any more. */
     this.isHealing = false
     this.operations = 0
+    /** Milliseconds for which nothing new is done. */
+    this.waits = 0
     this.members = 0
+    this.strikes = 0
     /** Calls of `compact`. */
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
@@ -63,21 +73,24 @@ class Simulation {
     /** @type {Member[]} */
     this.all = []
     const large = random() < 0.3
-    this.blockSize = random.pick([64, 128, 512, 4096])
+    this.blockSize = random() < 0.04 ? 65536 : random.pick([64, 128, 512, 4096])
+    this.isBulky = this.blockSize === 65536
     this.options = {
       blockSize: this.blockSize,
-      sync: random.pick(['always', 'interval', 'never']),
+      sync: random.pick(this.isBulky ? ['interval', 'never'] : ['always', 'interval', 'never']),
       ...(random() < 0.3 ? { syncInterval: random.pick([0, 1, 50]) } : {}),
-      ...(random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
+      ...(!this.isBulky && random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
       checksum: random() < 0.8,
       large,
       blocking: random() < 0.7,
       cacheSize: random.pick([0, 1 << 16, 1 << 20]),
       timeout: 2000,
+      // a record on several pages can have a hole after a power cut
+      ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}),
       ...(random() < 0.2 ? { retain: random.pick([{ bytes: 2000 }, { bytes: 20000 }, { records: 100 }]) } : {})
     }
     this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
-    this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize }
+    this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize, ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}) }
     this.isShared = random() < 0.6
     this.largest = this.blockSize - 14
     world.lostEvents = random.pick([0, 0, 0.1, 1])
@@ -85,9 +98,17 @@ class Simulation {
     // one that writes too little counts as a full disk
     this.hadFaults = world.shortWrites > 0
     world.interleaving = randomFrom(seed + 1).pick([0, 0, 0.02, 0.2])
+    // how many appends have a condition
+    this.conditions = randomFrom(seed + 2).pick([0, 0, 0.1, 0.5])
     world.slowness = random.pick([0, 0.01, 0.05])
     // some things often, some never: what is rare together is common in some runs
     this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))
+    // bytes of another record that takes the place of one that was rolled back start and end where its bytes did
+    this.usualSize = random.pick([0, 0, 20])
+    // how often the power is cut, or a process killed, at once when it has said that something is durable, or stored
+    this.cutsPower = random.pick([0, 0, 0.05, 0.5])
+    this.kills = random.pick([0, 0, 0.02, 0.2])
+    if (this.isBulky) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 3
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
@@ -127,16 +148,21 @@ class Simulation {
     const { world, random } = this
     // the name of a directory need not be durable if the process that has created it was killed at once
     for (const name of ['data', 'backups']) world.disk.change(world.disk.root, { [name]: world.disk.create('directory', 0o755) })
-    world.disk.startSync(world.disk.root)()
+    world.disk.startSync({ inode: world.disk.root, failedSyncs: 0 })()
     const writers = this.isShared ? 2 + random.below(3) : 1
     for (let i = 0; i < writers; i++) this.add(this.isShared ? 'shared' : 'alone')
     for (let i = random.below(3); i > 0; i--) this.add('reader')
+    const middle = random() < 0.2 ? random.below(steps.length) : -1
     for (const step of steps) {
       if (world.problems.length > 0) break
+      if (step === middle) await this.rest()
       // numbers of its own: without some of the steps, the others do the same
       this.random = randomFrom(this.seed * 1009 + step)
+      this.waits = 0
+      // or steps would pass while the log is being opened
+      if (!this.isUsable) await world.run(() => this.isUsable || this.lasting.length === 0, 100)
       this.step()
-      await world.run(() => false, this.random.pick(this.pauses))
+      await world.run(() => false, this.waits + this.random.pick(this.pauses))
     }
     // most of what is not durable shows only then
     this.random = randomFrom(this.seed * 1009 - 1)
@@ -159,6 +185,11 @@ class Simulation {
   /** Without those that end by themselves. */
   get lasting () {
     return this.alive.filter(({ isCommand }) => !isCommand)
+  }
+
+  /** Whether a process can do something with the log. */
+  get isUsable () {
+    return this.lasting.some(({ isOpen, process }) => isOpen && !process.isStopped)
   }
 
   step () {
@@ -246,12 +277,26 @@ class Simulation {
     const { random } = this
     const count = random() < 0.6 ? 1 : 1 + random.below(6)
     const atomic = count > 1 && random() < 0.3
-    const most = this.options.large && !atomic && random() < 0.2 ? this.blockSize * 3 : this.largest
-    const size = () => Math.max(12, Math.min(most, 12 + random.below(random() < 0.2 ? most : Math.min(most, 60))))
+    const most = this.options.large && !atomic && random() < 0.2 ? Math.min(this.blockSize * 3, 20_000) : Math.min(this.largest, 20_000)
+    const size = () => this.usualSize > 0 && random() < 0.9 ? this.usualSize : Math.max(12, Math.min(most, 12 + random.below(random() < 0.2 ? most : Math.min(most, 60))))
     const sizes = Array.from({ length: count }, size)
     // an atomic batch has to fit into a block
     const fits = sizes.reduce((sum, size) => sum + size + 4, 0) <= this.blockSize - 10
-    member.append(count, { ...(atomic && fits ? { atomic: true } : {}), ...(random() < 0.1 ? { sync: true } : {}) }, sizes)
+    const options = { ...(atomic && fits ? { atomic: true } : {}), ...(random() < 0.1 ? { sync: true } : {}) }
+    const isConditional = this.conditions > 0 && random() < this.conditions
+    member.append(count, isConditional ? { ...options, after: this.lastKnown(member) } : options, sizes)
+  }
+
+  /** @returns {number} what this member takes for the last record of the log, mostly */
+  lastKnown (member) {
+    return this.random() < 0.8 ? member.log.since.value : this.known(member)?.seq ?? -1
+  }
+
+  /** An array that takes several writes. */
+  bulk (member) {
+    const { random } = this
+    if (!this.isBulky) return this.append(member)
+    member.append(60, {}, Array.from({ length: 60 }, () => 40_000 + random.below(20_000)))
   }
 
   /** A record of which this member knows the seq. */
@@ -289,7 +334,13 @@ class Simulation {
 
   kill (member) {
     this.world.kill(member.process)
-    if (this.random() < 0.9) this.add(member.role)
+    if (member.isCommand || this.random() >= 0.9) return
+    const next = this.add(member.role)
+    // what it finds is in the page cache only
+    if (member.role === 'reader' || this.random() < 0.5) return
+    this.later(1 + this.random() * 20, () => {
+      if (next.isOpen && !next.process.isStopped) this[this.random.pick(['sync', 'close', 'consume', 'append'])](next)
+    })
   }
 
   stop (member) {
@@ -313,14 +364,53 @@ class Simulation {
     for (const role of roles) this.add(role)
   }
 
+  /** A process that has just appended is away for so long that the owner forgets it, and others come. */
+  leave (member) {
+    const { random, world } = this
+    const { process, name } = member
+    if (member.isOpen && member.role !== 'reader' && member.pending.size <= MAX_PENDING) this.append(member)
+    this.later(random() * 2, () => {
+      world.note(`${name} is away`)
+      this.disconnect(member)
+      process.stop()
+      this.later(FORGOTTEN_AFTER, () => {
+        const others = this.lasting.filter((other) => other !== member && other.role !== 'reader')
+        if (others.length > 1) this.kill(random.pick(others))
+      })
+      world.timeline.add(FORGOTTEN_AFTER + 1000, () => {
+        world.note(`${name} is back`)
+        process.continue()
+      })
+    })
+    if (random() < 0.8) this.waits = FORGOTTEN_AFTER + 3000
+  }
+
+  wait () {
+    this.waits = this.random.pick([100, 1000, 3000])
+  }
+
+  /**
+   * A process has said that something is durable, or stored: now is the time at which its not being so shows.
+   * @param {Member} member
+   * @param {boolean} isDurable
+   */
+  strike (member, isDurable) {
+    const { random } = this.world
+    const cuts = isDurable && random() < this.cutsPower
+    if (this.strikes === MAX_STRIKES || this.isHealing || (!cuts && random() >= this.kills)) return
+    this.strikes++
+    this.later(random.pick([0, 0, 0.2, 2]), () => cuts ? this.cutPower() : this.kill(member))
+  }
+
   /** Much at once, while fsyncs are in progress and calls fail; most of the time, a power cut or a kill ends it. */
   storm (member) {
     const { random } = this
     const length = random.pick([0.5, 3, 10])
-    const names = random.pick(STORMS)
-    for (let calls = 1 + random.below(10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
+    const names = this.isBulky && random() < 0.7 ? BULK_STORM : random.pick(STORMS)
+    for (let calls = 1 + random.below(names === BULK_STORM ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
     const fault = random()
-    if (fault < 0.4) this.later(random() * length, () => fault < 0.25 ? this.failCalls(member) : this.failSync(member))
+    if (names === BULK_STORM) this.later(random() * length, () => this.failOneWrite())
+    else if (fault < 0.4) this.later(random() * length, () => fault < 0.25 ? this.failCalls(member) : this.failSync(member))
     const end = random()
     if (end < 0.6) this.later(random() * length, () => this.cutPower())
     else if (end < 0.8) this.later(random() * length, () => this.kill(member))
@@ -368,10 +458,30 @@ class Simulation {
   /** A few calls of a process fail. */
   failCalls ({ process }) {
     this.fail(process, this.random.pick([['write', 'writev'], ['write', 'writev', 'ftruncate'], CHANGES]), 1 + this.random.below(3))
+    this.crashSoon(process)
+  }
+
+  /** A write of the process that writes the log, one of the next. */
+  failOneWrite () {
+    const writer = this.lasting.find(({ isOpen, role, log }) => isOpen && (role === 'alone' || log.flumelog.role === 'owner'))
+    if (writer === undefined) return
+    let left = this.random.below(6)
+    this.hadFaults = true
+    this.world.fault = (caller, name) => caller === writer.process && ['write', 'writev'].includes(name) && left-- === 0 ? 'EIO' : null
   }
 
   failSync ({ process }) {
     this.fail(process, ['fsync', 'fdatasync'], 1)
+    this.crashSoon(process)
+  }
+
+  /** Most of what a fault has broken is repaired by what comes next. */
+  crashSoon (process) {
+    const { random } = this
+    const crash = random()
+    const member = this.all.find((member) => member.process === process)
+    if (crash < 0.3) this.later(random() * random.pick([2, 20]), () => this.cutPower())
+    else if (crash < 0.6 && member !== undefined) this.later(random() * random.pick([2, 20]), () => this.kill(member))
   }
 
   fail (process, names, count) {
@@ -383,8 +493,24 @@ class Simulation {
     }
   }
 
-  /** Nothing goes wrong any more: all is answered, and the log is what it is to be. */
   async heal () {
+    await this.calm()
+    if (this.world.problems.length === 0) await this.checkEnd()
+  }
+
+  /** Nothing goes wrong for a while. */
+  async rest () {
+    const { world } = this
+    const { lostEvents, shortWrites } = world
+    await this.calm()
+    Object.assign(world, { lostEvents, shortWrites })
+    this.isHealing = false
+    for (const member of this.all) member.finished = []
+    this.all = this.all.filter(({ process, live }) => process.isAlive || live.length > 0)
+  }
+
+  /** All is answered, and the log is what it is to be. */
+  async calm () {
     const { world } = this
     this.isHealing = true
     world.note('nothing goes wrong from here on')
@@ -413,12 +539,17 @@ class Simulation {
       if (writer !== undefined) this.append(writer)
       await this.settle('append', isQuiet)
     }
-    if (world.problems.length > 0) return
-    await this.checkAll()
+    if (world.problems.length === 0) await this.checkAll()
+  }
+
+  /** Backups, and what is left of all when the log is closed. */
+  async checkEnd () {
+    const { world } = this
+    const isQuiet = () => this.alive.every(({ pending }) => pending.size === 0)
     const user = this.lasting.find(({ role, isOpen, isBroken }) => role !== 'reader' && isOpen && !isBroken)
     if (user === undefined) return world.problem('no process has the log open for writing')
     for (const backup of this.backups) {
-      if (backup.expected.size > 0) user.restore(backup)
+      if (backup.expected.size > 0 && this.random() < 0.5) user.restore(backup)
       await this.settle('restore', isQuiet)
       // the next one completes what was interrupted
       if (backup.isTried) user.backup(backup, backup.needsFull)
@@ -448,7 +579,9 @@ class Simulation {
   checkNames (folder, allowed) {
     const { disk } = this.world
     // what could neither be renamed nor removed stays until it is written again
-    const isAllowed = (name) => allowed.test(name) || (this.hadFaults && name.endsWith('.meta.new'))
+    const isAllowed = (name) => allowed.test(name) || (this.hadFaults && name.endsWith('.meta.new')) ||
+      // who does not share the log leaves the socket of an owner that was killed
+      (/\.socket(\.new)?$/.test(name) && this.lasting.some(({ role }) => role === 'alone'))
     for (const name of disk.find(folder, 'ls').entries.keys()) if (!isAllowed(name)) this.world.problem(`the file ${folder}/${name} is left over`)
   }
 
@@ -566,6 +699,11 @@ class Simulation {
       if (i < until && !seen.has(entry) && this.wasThere(entry)) world.problem(`${who}: ${nameOf(entry)} at ${entry.seq} was passed over, ${records.length} given`)
     })
   }
+}
+
+/** @param {Uint8Array} record */
+function isWhole (record) {
+  return !record.includes(0)
 }
 
 function difference (one, other) {

@@ -1,13 +1,12 @@
 'use strict'
 
-// What the functions of maintenance have in common: they check what they are given, tell of their progress, and can be
-// stopped.
+// What operations on a whole log have in common: they check their options, report progress, and can be stopped.
 
-const errors = require('../errors')
-const { format } = require('../format-value')
-const { optionNames } = require('../option-names')
-const { mustBeBoolean } = require('../options')
-const { mustBeSignal } = require('../signal')
+const errors = require('./errors')
+const { format } = require('./format-value')
+const { optionNames } = require('./option-names')
+const { mustBeBoolean } = require('./options')
+const { mustBeSignal } = require('./signal')
 
 /**
  * @typedef {'verify' | 'copy' | 'check' | 'import' | 'export' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier

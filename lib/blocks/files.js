@@ -1,13 +1,14 @@
 'use strict'
 
-// A file that is written under a temporary name, and gets its own when it is complete: it replaces nothing, and a kill leaves either
-// nothing or all of it.
+// Files that are written under a temporary name, and get their own when they are complete: a kill leaves either nothing or all of one.
+// Only `replaceFile` replaces another file.
 
 const fs = require('fs')
 const errors = require('../errors')
 const newLog = require('../maintenance/new-log')
-const { createFolders } = require('../storage/directory')
+const { createFolders, syncFolder } = require('../storage/directory')
 const { inheritMode } = require('../storage/inherit')
+const { replaceFile, writeFile } = require('../storage/whole-file')
 
 /**
  * Gives a complete, fsynced file its name, durably, with the metadata of a log beside it. The log is closed.
@@ -51,4 +52,4 @@ function assertAbsent (file, given) {
   newLog.assertAbsent(file, given)
 }
 
-module.exports = { placeFile, removeFile, lockFile: newLog.lockFile, assertAbsent, createFolders, inheritMode }
+module.exports = { placeFile, removeFile, lockFile: newLog.lockFile, assertAbsent, createFolders, inheritMode, replaceFile, syncFolder, writeFile }

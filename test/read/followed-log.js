@@ -1,0 +1,119 @@
+'use strict'
+
+// What a reader shows of a log that another process writes, decided from bytes alone, and whether blocks that it has read are as they were.
+
+const test = require('tape')
+const errors = require('../../lib/errors')
+const { Block } = require('../../lib/format/block')
+const layout = require('../../lib/format/layout')
+const { BlockCache } = require('../../lib/read/block-cache')
+const { isStillThere } = require('../../lib/read/followed-log')
+const { Follower } = require('../../lib/read/follower')
+const { visiblePart } = require('../../lib/read/visible-end')
+
+/** Where records of 10 bytes end: two and three of them. */
+const [TWO, THREE] = [28, 42]
+
+const point = (offset, { acknowledged = null, isHeld = false } = {}) => ({ offset, acknowledged, isHeld, clients: {} })
+
+/** Records of 10 bytes, each filled with one of these. */
+function records (...fills) {
+  const bytes = Buffer.alloc(fills.length * 14)
+  let position = 0
+  for (const fill of fills) position = layout.writeRecord(bytes, position, Buffer.alloc(10, fill))
+  return bytes
+}
+
+test('a reader opens the part that a live writer has acknowledged, and the whole file otherwise', (t) => {
+  const held = point(100, { acknowledged: 300, isHeld: true })
+  t.deepEqual(visiblePart(held, 1000, 0), { size: 300, point: { ...held, offset: 300 } })
+  t.deepEqual(visiblePart(held, 200, 0), { size: 200, point: { ...held, offset: 200 } })
+  const unknown = point(100, { isHeld: true })
+  t.deepEqual(visiblePart(unknown, 1000, 0), { size: 100, point: unknown }, 'what is durable, if the rest is not known')
+  t.deepEqual(visiblePart(unknown, 1000, 200), { size: 200, point: { ...unknown, offset: 200 } }, 'or what it has shown before')
+  const left = point(100, { acknowledged: 300 })
+  t.deepEqual(visiblePart(left, 1000, 0), { size: 1000, point: left })
+  t.deepEqual(visiblePart(left, 1000, 200), { size: 1000, point: { ...left, offset: 200 } }, 'what it has shown is not validated again')
+  t.deepEqual(visiblePart(null, 1000, 0), { size: 1000, point: null })
+  t.end()
+})
+
+test('a record that was shown as deleted may be there again, since a deletion that could not be made durable is taken back', (t) => {
+  const before = records('a', '\0', 'c')
+  t.ok(isStillThere(before, records('a', 'b', 'c'), THREE))
+  t.notOk(isStillThere(before, records('x', 'b', 'c'), THREE), 'and nothing else may have changed')
+  t.end()
+})
+
+test('what was shown may have been deleted, and nothing else may have changed', (t) => {
+  const before = records('a', 'b')
+  t.ok(isStillThere(before, records('a', '\0', 'c'), TWO), 'deleted')
+  t.notOk(isStillThere(before, records('a', 'x', 'c'), TWO), 'another record of the same size')
+  t.notOk(isStillThere(before, records('a', 'b').subarray(0, 20), TWO), 'less than before')
+  const longer = Buffer.alloc(40)
+  layout.writeRecord(longer, 0, Buffer.alloc(30, 'a'))
+  t.notOk(isStillThere(before, longer, TWO), 'a record of another size')
+  t.end()
+})
+
+/** @returns {Promise<boolean>} */
+function compared (follower) {
+  return new Promise((resolve, reject) => follower.compare('a', (err, isSame) => err ? reject(err) : resolve(isSame)))
+}
+
+test('a block that was read before the log was replaced by another one does not count as it was found', async (t) => {
+  const io = /** @type {any} */ ({ checkPath: async () => { throw errors.replaced('log', 'replaced by another file') }, readMetadata: async () => null })
+  const file = /** @type {any} */ ({ filename: 'log', metadata: null, watch: null })
+  const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
+  const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({ onfailure: () => {} }))
+  follower.log.state = 'a'
+  for (const when of ['when it is found out', 'later']) t.equal(await compared(follower).catch(err => err.code), 'flumelog:replaced', when)
+})
+
+test('a block that was read while the log was moved to another file, or taken over, is read again', async (t) => {
+  for (const isWriter of [false, true]) {
+    let answer = () => {}
+    const io = /** @type {any} */ ({ readMetadata: () => new Promise(resolve => { answer = () => resolve({ metadata: { closed: false, next: null }, version: 'a', isHeld: true }) }) })
+    const file = /** @type {any} */ ({ filename: 'log' })
+    const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
+    const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
+    follower.log.state = 'a'
+    const isSame = compared(follower)
+    if (isWriter) blocks.follower = null
+    else follower.log.state = 'b'
+    answer()
+    t.equal(await isSame, false)
+    if (isWriter) continue
+    follower.log.state = 'a'
+    const again = compared(follower)
+    answer()
+    t.equal(await again, true, 'if nothing has changed, it counts')
+    const closing = compared(follower)
+    follower.close()
+    blocks.closed = true
+    answer()
+    t.equal(await closing, false, 'not if the log is closed meanwhile')
+  }
+})
+
+test('a file that a writer truncates while a reader reads what has become of its tail is looked at again', async (t) => {
+  const buffer = Buffer.alloc(128)
+  let size = 300
+  let reads = 0
+  const io = /** @type {any} */ ({
+    size: async () => size,
+    read: async (/** @type {number} */ offset, /** @type {number} */ length) => {
+      if (++reads > 1) return buffer
+      size = 200
+      throw errors.shortRead('log', offset, length)
+    },
+    readMetadata: async () => null
+  })
+  const file = /** @type {any} */ ({ filename: 'log', metadata: null })
+  const blocks = new BlockCache(file, { blockSize: 128, checksum: false, cacheSize: 0 })
+  const { log } = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
+  log.find = async () => /** @type {any} */ ({ found: { kept: size, start: 0, lastSeq: -1, tail: new Block(1, buffer, 0, false), damagedTail: null }, point: null, blockSize: 128, state: ' ' })
+  await log.reopen()
+  t.equal(blocks.tail.number, 1)
+  t.equal(reads, 2)
+})
