@@ -5,7 +5,7 @@
 
 // A log in a stream of NATS JetStream, on as many machines as there are: the interface of a log in a file.
 
-const { CopiedLog, onAbort } = require('flumelog-random-access-file/parts')
+const { CopiedLog, onAbort } = require('flumelog-random-access-file/blocks')
 const { mirrorSettingsOf } = require('./lib/mirror-options')
 const { settingsOf } = require('./lib/options')
 const { createStreamLog } = require('./lib/stream-log')

@@ -8,17 +8,27 @@
 // subject tells.
 
 const errors = require('./errors')
-const { REQUEST_TIMEOUT } = require('./connection')
+const { deleteAll } = require('./deletion')
+const { Reader } = require('./reader')
+const { sizeOf } = require('./size-of')
 
-/** The server takes no larger batch. */
+/** The server takes no larger batch, unless its configuration says otherwise. */
 const MAX_RECORDS = 1000
 /** Bytes after which a batch is full. */
 const MAX_BYTES = 1024 * 1024
 
+/** Code of the server: the batch has too many messages. */
+const TOO_LARGE = 10199
 /** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
 const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
 
-/** @typedef {import('@nats-io/transport-node').MsgHdrs} MsgHdrs */
+/** The header that states the sequence of the stream's last message. */
+const LAST_OF_STREAM = 'Nats-Expected-Last-Sequence'
+
+/**
+ * @typedef {import('@nats-io/transport-node').MsgHdrs} MsgHdrs
+ * @typedef {number | Error} Outcome of a record: its sequence, or why it is not stored
+ */
 
 class BatchSender {
   /**
@@ -32,48 +42,106 @@ class BatchSender {
     this.subject = subject
     this.counts = counts
     this.expectation = expectation
+    /** The subjects to which `last` applies, if they are not the subject. @type {string | null} */
+    this.filter = null
     /** The sequence of the last message on the subject, or with another expectation, in the stream; 0: there is none. */
     this.last = 0
+    /** Records that a batch may have. */
+    this.maxRecords = MAX_RECORDS
     this.prefix = connection.transport.nuid.next()
     this.batches = 0
   }
 
   /**
-   * Sends a batch until it is stored.
+   * Sends a batch until it is stored: `last` then is the sequence of its last record.
    * @param {Uint8Array[]} records at least one
-   * @returns {Promise<number>} the sequence of its last record. Rejects if the server refuses it, or there will be no connection
+   * @param {boolean} [wasSent] whether some of them were sent before, and may still arrive
+   * @param {number | null} [after] the sequence that the stream's last message must have; -1: there must be none; null: there is no condition
+   * @returns {Promise<Outcome[]>} of all of them, or of the first ones, if these were sent before, one by one. Rejects if the server refuses it, or there will
+   *   be no connection; with flumelog:conflict if the condition is not met
    */
-  async store (records) {
+  async store (records, wasSent = false, after = null) {
     const { connection } = this
+    const addCondition = after === null
+      ? undefined
+      : (/** @type {MsgHdrs} */ head, /** @type {number} */ index) => { if (index === 0) head.set(LAST_OF_STREAM, String(Math.max(after, 0))) }
     await connection.connected()
+    // what is on its way for long could be stored when the stream has grown up to there
+    const early = after !== null && after > connection.identity.last ? await this.conflictWith(after) : null
+    if (early !== null) throw early
     for (;;) {
+      // less than before, if the last record was deleted
       const before = this.last
-      const refusal = await this.tryToSend(() => this.send(records))
-      if (this.last > before) return this.last
-      this.last = await this.lastKnown()
-      if (this.last > before) return this.last
-      if (refusal !== null) throw refusal
+      const refusal = /** @type {any} */ (await this.tryToSend(records, () => this.send(records, addCondition)))
+      if (this.last > before) return records.map((_, i) => this.last - records.length + 1 + i)
+      // first: what is on its way until then cannot be stored any more, since a stream only grows
+      const conflict = after === null || refusal !== null ? null : await this.conflictWith(after)
+      const stored = await this.findStored(before, records)
+      // a server without replicas that has no space left leaves a part of the batch
+      if (refusal !== null && stored.length < records.length) await this.withdraw(stored)
+      else if (stored.length > 0) return stored
+      // one that was sent before could be stored after this refusal
+      if (refusal !== null) throw wasSent && refusal.cause?.code !== TOO_LARGE ? errors.appendsUnknown(connection.label, refusal) : refusal
+      if (conflict !== null) throw conflict
+      wasSent = true
       await connection.pause().catch(() => { throw this.unknown() })
     }
   }
 
+  /**
+   * @param {number} after see `store`
+   * @returns {Promise<Error | null>} null: it can be stored now
+   */
+  async conflictWith (after) {
+    const { state: { last_seq: last } } = await this.ask(() => this.connection.streamInfo())
+    return last === Math.max(after, 0) ? null : errors.conflict(after, last === 0 ? -1 : last)
+  }
+
+  /**
+   * The server may take fewer records at a time than is usual, and says so when it gets more.
+   * @param {any} refusal
+   * @param {number} count of records that were sent
+   * @returns {boolean} whether this is why it has stored nothing; `maxRecords` is less then
+   */
+  learnLimit ({ cause }, count) {
+    if (cause?.code !== TOO_LARGE || count < 2) return false
+    const [limit = count] = /\d+$/.exec(cause.message) ?? []
+    this.maxRecords = Math.min(Math.max(1, Number(limit)), count - 1)
+    return true
+  }
+
+  /**
+   * Deletes records of which the call gets an error.
+   * @param {Outcome[]} outcomes of them
+   */
+  async withdraw (outcomes) {
+    const seqs = outcomes.filter(outcome => typeof outcome === 'number')
+    if (seqs.length === 0) return
+    await deleteAll(new Reader(this.connection), seqs).catch(() => { throw this.unknown() })
+    await this.findLast()
+  }
+
   /** @returns {Error} for a batch that was sent, and of which there will be no news */
   unknown () {
-    return errors.appendsUnknown(this.connection.label)
+    const { failure, label } = this.connection
+    return /** @type {any} */ (failure)?.code === 'flumelog:replaced' ? /** @type {Error} */ (failure) : errors.appendsUnknown(label)
   }
 
   /**
    * Sends records, and waits for the answer: `last` then says whether they are stored, if that is known.
+   * @param {Uint8Array[]} records
    * @param {() => Promise<number>} send
    * @returns {Promise<Error | null>} why the server does not store them
    */
-  async tryToSend (send) {
-    const { connection } = this
+  async tryToSend (records, send) {
+    const { connection, connection: { identity }, subject } = this
+    const { last } = identity
     try {
       this.counts.writes++
-      this.last = await connection.attempt(send)
+      const seq = await connection.attemptSending(sizeOf(records), send)
+      identity.noteStored(seq, subject, last)
+      this.last = seq
     } catch (err) {
-      if (err instanceof connection.transport.TimeoutError) connection.checkServer()
       if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
     }
     return null
@@ -87,18 +155,49 @@ class BatchSender {
     return DOUBTFUL.has(err?.code) || this.connection.isTransient(err)
   }
 
-  /** @returns {Promise<number>} the sequence of the last message on the subject. Rejects if there will be no connection */
-  async lastKnown () {
-    const { connection } = this
-    if (connection.failure !== null) throw this.unknown()
-    return this.lastStored().catch((err) => { throw connection.failure === null ? err : this.unknown() })
+  /**
+   * Finds out what became of records that were sent: `last` then is the sequence of the last message on the subject.
+   * @param {number} before that sequence when they were sent
+   * @param {Uint8Array[]} records
+   * @returns {Promise<Outcome[]>} of those that are stored, from the first on. Rejects if there will be no connection
+   */
+  async findStored (before, records) {
+    const { connection: { manager, settings: { stream } }, subject } = this
+    await this.findLast()
+    for (let from = before + 1; from <= this.last;) {
+      const query = /** @type {any} */ ({ seq: from, next_by_subj: subject })
+      const message = await this.ask(() => manager.streams.getMessage(stream, query))
+      if (message === null) break
+      // consecutive
+      if (Buffer.compare(message.data, records[0]) === 0) return Array.from({ length: this.last - message.seq + 1 }, (_, i) => message.seq + i)
+      // one that was given up, and arrived late
+      from = message.seq + 1
+    }
+    return []
   }
 
-  /** @returns {Promise<number>} the same, as the leader knows it; 0 if there is none */
-  async lastStored () {
-    const { connection, connection: { manager, settings } } = this
-    const message = await connection.ask(() => manager.streams.getMessage(settings.stream, { last_by_subj: this.subject }), true)
-    return message?.seq ?? 0
+  /** `last` may be less than before, if that message was deleted. */
+  async findLast () {
+    const { connection: { manager, settings: { stream } }, subject, filter } = this
+    this.last = await this.ask(async () => (await manager.streams.getMessage(stream, { last_by_subj: filter ?? subject }))?.seq ?? 0)
+  }
+
+  /**
+   * Asks the leader, for as long as it takes, when the stream is known to be the same.
+   * @template T
+   * @param {() => Promise<T>} start of a request
+   * @returns {Promise<T>}
+   */
+  async ask (start) {
+    const { connection } = this
+    try {
+      return await connection.ask(async () => {
+        await connection.identity.verify()
+        return start()
+      }, true)
+    } catch (err) {
+      throw connection.failure === null ? err : this.unknown()
+    }
   }
 
   /**
@@ -107,13 +206,14 @@ class BatchSender {
    * @returns {Promise<number>} the sequence of the last one
    */
   async send (records, addHeaders) {
-    const { connection: { nats, transport: { headers } }, subject, expectation } = this
+    const { connection: { nats, transport: { headers } }, subject, expectation, filter } = this
     const id = `${this.prefix}${(++this.batches).toString(36)}`
     const last = records.length - 1
     for (let i = 0; ; i++) {
       const head = headers()
       addHeaders?.(head, i)
       if (i === 0) head.set(expectation, String(this.last))
+      if (i === 0 && filter !== null) head.set('Nats-Expected-Last-Subject-Sequence-Subject', filter)
       if (last > 0) {
         head.set('Nats-Batch-Id', id)
         head.set('Nats-Batch-Sequence', String(i + 1))
@@ -131,8 +231,8 @@ class BatchSender {
    * @returns {Promise<number>} its sequence
    */
   async request (record, head) {
-    const { connection: { nats, jetstream: { JetStreamApiError } }, subject } = this
-    const message = await nats.request(subject, record, { headers: head, timeout: REQUEST_TIMEOUT })
+    const { connection: { nats, requestTimeout, jetstream: { JetStreamApiError } }, subject } = this
+    const message = await nats.request(subject, record, { headers: head, timeout: requestTimeout })
     /** @type {any} */
     const answer = message.json()
     if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
@@ -140,4 +240,4 @@ class BatchSender {
   }
 }
 
-module.exports = { BatchSender, MAX_RECORDS, MAX_BYTES }
+module.exports = { BatchSender, MAX_RECORDS, MAX_BYTES, LAST_OF_STREAM }

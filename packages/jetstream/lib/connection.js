@@ -7,6 +7,8 @@ const jetstream = require('@nats-io/jetstream')
 const transport = require('@nats-io/transport-node')
 const fs = require('fs')
 const errors = require('./errors')
+const { DeletedMessages } = require('./deleted-messages')
+const { StreamIdentity } = require('./stream-identity')
 
 /** Milliseconds. A stream without a leader does not answer at all, so what is asked then is asked again soon. */
 const REQUEST_TIMEOUT = 2000
@@ -14,9 +16,14 @@ const REQUEST_TIMEOUT = 2000
 const CONNECT_TIMEOUT = 2000
 const RECONNECT_DELAY = 100
 const RETRY_DELAY = 50
-const CHECK_TIMEOUT = 1000
-/** A server that hangs is noticed after two of them. */
+/** Until a server that does not answer is left for another one. */
+const PATIENCE = 4000
+/** Nanoseconds, in which the leader of a stream hears of the other servers several times. */
+const MAX_SILENCE = 5e9
+/** A server that hangs is noticed after two of them, even if nothing is asked. */
 const PING_INTERVAL = 5000
+/** Bytes per millisecond: a line that carries less is as good as none. */
+const SLOWEST_LINE = 16
 
 /** @typedef {import('./options').Settings} Settings */
 
@@ -35,6 +42,14 @@ class Connection {
     /** @type {import('@nats-io/jetstream').JetStreamManager} */
     this.manager = /** @type {any} */ (null)
     this.isConnected = false
+    /** Of the client: it is connected, it is not. @type {any} */
+    this.statuses = null
+    /** That are there as long as this is. @type {import('@nats-io/transport-node').Subscription[]} */
+    this.subscriptions = []
+    /** How often it was connected. */
+    this.connects = 0
+    this.identity = new StreamIdentity(this)
+    this.deleted = new DeletedMessages()
     /** Why it will not be connected again. @type {Error | null} */
     this.failure = null
     /** Requests that wait for an answer. @type {Set<(err: Error) => void>} */
@@ -42,12 +57,29 @@ class Connection {
     /** Called when it is connected again, or never will be. @type {Set<() => void>} */
     this.waiting = new Set()
     this.reconnects = 0
-    this.isChecking = false
+    /** Bytes of data that may be on their way to the server, so that whatever is asked waits behind them. */
+    this.sending = 0
+    /** When this server was connected to, or left. */
+    this.connectedAt = 0
     this.onfailure = (/** @type {Error} */ err) => { this.failure = err }
+    /** Called with the last sequence of the stream when that is known to be the one that was opened, over a new connection. */
+    this.onverified = (/** @type {number} */ last) => {}
   }
 
   /** Connects for the first time. */
   async open () {
+    const { settings: { connection } } = this
+    if (connection === undefined) await this.connect()
+    else if (connection.isClosed()) throw errors.invalidAccess(this.label, 'the connection is closed', undefined)
+    else this.nats = connection
+    this.isConnected = true
+    this.connectedAt = performance.now()
+    this.manager = await this.jetstream.jetstreamManager(this.nats, { checkAPI: false, timeout: REQUEST_TIMEOUT })
+    this.watch()
+    this.nats.closed().then((err) => this.fail(err ? this.refused(err) : errors.closed(this.label)))
+  }
+
+  async connect () {
     const { settings: { timeout } } = this
     const options = this.clientOptions()
     for (const deadline = performance.now() + timeout; ;) {
@@ -56,6 +88,7 @@ class Connection {
         break
       } catch (err) {
         if (isRefusal(err)) throw this.refused(err)
+        if (isUntrusted(/** @type {any} */ (err))) throw errors.untrusted(this.label, /** @type {Error} */ (err))
         if (performance.now() >= deadline) throw errors.serverUnreachable(this.label, timeout, err)
       }
       await pause(RECONNECT_DELAY)
@@ -65,16 +98,12 @@ class Connection {
       this.nats.close()
       throw this.failure
     }
-    this.isConnected = true
-    this.manager = await this.jetstream.jetstreamManager(this.nats, { checkAPI: false, timeout: REQUEST_TIMEOUT })
-    this.watch()
-    this.nats.closed().then((err) => this.fail(err ? this.refused(err) : errors.closed(this.label)))
   }
 
   /** @returns {import('@nats-io/transport-node').NodeConnectionOptions} */
   clientOptions () {
-    const { servers, user, pass, token, creds, tls, name, timeout } = this.settings
-    const bytes = typeof creds === 'string' ? fs.readFileSync(creds) : creds
+    const { servers, user, pass, token, tls, name, timeout } = this.settings
+    if (tls !== undefined && tls !== true) for (const path of [tls.caFile, tls.certFile, tls.keyFile]) if (path !== undefined) this.readFile(path)
     return {
       servers,
       user,
@@ -82,7 +111,7 @@ class Connection {
       token,
       name,
       tls: tls === true ? {} : tls,
-      authenticator: bytes === undefined ? undefined : this.transport.credsAuthenticator(bytes),
+      authenticator: this.authenticator(),
       timeout: Math.min(timeout, CONNECT_TIMEOUT),
       maxReconnectAttempts: -1,
       reconnectTimeWait: RECONNECT_DELAY,
@@ -93,22 +122,93 @@ class Connection {
     }
   }
 
+  /** @throws flumelog:invalid if the credentials are none */
+  authenticator () {
+    const { settings: { creds }, label } = this
+    if (creds === undefined) return undefined
+    const bytes = typeof creds === 'string' ? this.readFile(creds) : creds
+    const authenticator = this.transport.credsAuthenticator(bytes)
+    try {
+      // the client would do so for each attempt to connect, and try again
+      authenticator('nonce')
+    } catch (err) {
+      throw errors.invalidAccess(label, `${typeof creds === 'string' ? creds : 'creds'} has no credentials of a NATS user`, err)
+    }
+    return authenticator
+  }
+
+  /**
+   * @param {string} path
+   * @returns {Buffer}
+   * @throws flumelog:invalid
+   */
+  readFile (path) {
+    try {
+      return fs.readFileSync(path)
+    } catch (err) {
+      throw errors.invalidAccess(this.label, `${path} cannot be read: ${/** @type {Error} */ (err).message}`, err)
+    }
+  }
+
   async watch () {
-    for await (const { type } of this.nats.status()) {
+    this.statuses = this.nats.status()
+    for await (const { type } of this.statuses) {
       if (type === 'disconnect') this.disconnected()
       else if (type === 'reconnect') this.reconnected()
     }
   }
 
+  /** The server says when something happens to the stream, if this user may hear that. */
+  watchStream () {
+    this.subscribe(`$JS.EVENT.ADVISORY.STREAM.*.${this.settings.stream}`, () => this.verify())
+  }
+
+  /**
+   * @param {string} subject
+   * @param {(message: import('@nats-io/transport-node').Msg) => void} onmessage
+   */
+  subscribe (subject, onmessage) {
+    this.subscriptions.push(this.nats.subscribe(subject, { callback: (err, message) => { if (!err) onmessage(message) } }))
+  }
+
+  /** @returns {string} a subject for answers, with the prefix of the connection: its user may hear no other */
+  createInbox () {
+    return this.transport.createInbox(/** @type {any} */ (this.nats).options.inboxPrefix)
+  }
+
   disconnected () {
     this.isConnected = false
+    this.connects++
     for (const reject of [...this.pending]) reject(new Disconnected())
   }
 
-  reconnected () {
-    this.isConnected = true
+  /** What waits is asked when the stream is known to be the same. */
+  async reconnected () {
     this.reconnects++
+    this.connectedAt = performance.now()
+    const { connects } = this
+    for (;;) {
+      const info = await this.verify()
+      if (this.connects !== connects || this.failure !== null) return
+      if (info !== null) {
+        // nothing else was asked since the connection broke
+        this.onverified(info.state.last_seq)
+        break
+      }
+      if (!this.identity.isKnown) break
+      this.leaveIfSilent(this.connectedAt)
+      await pause(RETRY_DELAY)
+    }
+    this.isConnected = true
     this.release()
+  }
+
+  /**
+   * @returns {Promise<import('@nats-io/jetstream').StreamInfo | null>} of the stream that was opened; null: none is opened yet, there was no answer, or
+   *   it is another one, which ends the connection
+   */
+  verify () {
+    return this.identity.verify().catch(() => null)
   }
 
   release () {
@@ -162,6 +262,27 @@ class Connection {
     })
   }
 
+  /** Milliseconds until an answer has to be there, after the data before it has been sent. */
+  get requestTimeout () {
+    return REQUEST_TIMEOUT + this.sending / SLOWEST_LINE
+  }
+
+  /**
+   * The same for a request with data.
+   * @template T
+   * @param {number} bytes
+   * @param {() => Promise<T>} start
+   * @returns {Promise<T>}
+   */
+  async attemptSending (bytes, start) {
+    this.sending += bytes
+    try {
+      return await this.attempt(start)
+    } finally {
+      this.sending -= bytes
+    }
+  }
+
   /**
    * A request that may be repeated.
    * @template T
@@ -171,7 +292,8 @@ class Connection {
    */
   async ask (start, isPatient = false) {
     const { timeout } = this.settings
-    const deadline = isPatient ? Infinity : performance.now() + timeout
+    const startedAt = performance.now()
+    const deadline = isPatient ? Infinity : startedAt + timeout
     for (;;) {
       await this.connected(deadline)
       try {
@@ -179,11 +301,22 @@ class Connection {
       } catch (err) {
         if (this.failure !== null) throw this.failure
         if (!this.isTransient(err)) throw isRefusal(err) ? this.refused(err) : err
-        if (err instanceof this.transport.TimeoutError) this.checkServer()
+        this.leaveIfSilent(startedAt)
         if (performance.now() >= deadline) throw errors.serverUnreachable(this.label, timeout, err)
       }
       await pause(RETRY_DELAY)
     }
+  }
+
+  /**
+   * @param {Partial<import('@nats-io/jetstream').StreamInfoRequestOptions>} [options]
+   * @returns {Promise<import('@nats-io/jetstream').StreamInfo>} of the stream, as its leader knows it. To be repeated if a server without a majority
+   *   of the stream's servers has answered
+   */
+  async streamInfo (options) {
+    const info = await this.manager.streams.info(this.settings.stream, options)
+    if (!hasMajority(info)) throw new Behind()
+    return info
   }
 
   /**
@@ -195,15 +328,15 @@ class Connection {
     await this.connected()
   }
 
-  /** There was no answer: finds out whether this server hangs, and leaves it if so. */
-  checkServer () {
-    if (!this.isConnected || this.isChecking) return
-    this.isChecking = true
-    const timer = setTimeout(() => this.nats.reconnect().catch(() => {}), CHECK_TIMEOUT)
-    this.nats.flush().catch(() => {}).then(() => {
-      clearTimeout(timer)
-      this.isChecking = false
-    })
+  /**
+   * A request was not answered. A server that hangs, or is cut off from the others of its cluster, never answers it, so another one is tried.
+   * @param {number} startedAt when it was made for the first time
+   */
+  leaveIfSilent (startedAt) {
+    const now = performance.now()
+    if (now - Math.max(startedAt, this.connectedAt) < PATIENCE + this.sending / SLOWEST_LINE) return
+    this.connectedAt = now
+    this.nats.reconnect().catch(() => {})
   }
 
   /**
@@ -211,10 +344,10 @@ class Connection {
    * @returns {boolean} whether the same request may succeed later: there was no answer, or the cluster has no leader at the moment
    */
   isTransient (err) {
-    const { TimeoutError, RequestError, PermissionViolationError } = this.transport
-    if (err?.cause instanceof PermissionViolationError) return false
-    if (err instanceof Disconnected || err instanceof Behind || err instanceof TimeoutError || err instanceof RequestError) return true
-    return (err?.status === 503 || err?.code === 503) && err.code !== NOT_STORED
+    // by name: a connection of the caller may be one of another version of the client
+    if (err?.cause?.name === 'PermissionViolationError') return false
+    if (err instanceof Disconnected || err instanceof Behind || isTimeout(err) || err?.name === 'RequestError') return true
+    return (err?.status === 503 || err?.code === 503) && err.code !== NOT_STORED && !NO_STORAGE.has(err.code)
   }
 
   /**
@@ -226,11 +359,29 @@ class Connection {
   }
 
   async close () {
-    if (this.failure !== null) return
     // before it is closed, so that what still waits says so
     this.fail(errors.closed(this.label))
-    if (this.nats !== null) await this.nats.close()
+    if (this.nats === null || this.nats.isClosed()) return
+    if (this.settings.connection === undefined) return this.nats.close()
+    // it is the caller's
+    this.statuses?.stop()
+    for (const subscription of this.subscriptions) if (!subscription.isClosed()) subscription.unsubscribe()
   }
+}
+
+/**
+ * A leader that is cut off from the other servers still takes itself for the leader for some seconds, and then answers as one of several without a leader.
+ * @param {import('@nats-io/jetstream').StreamInfo} info
+ */
+function hasMajority ({ config: { num_replicas: replicas }, cluster }) {
+  if (replicas === 1) return true
+  const reached = (cluster?.replicas ?? []).filter(({ current, active }) => current || (active > 0 && active < MAX_SILENCE)).length
+  return Boolean(cluster?.leader) && reached >= Math.floor(replicas / 2)
+}
+
+/** @param {any} err @returns {boolean} whether there was no answer in time */
+function isTimeout (err) {
+  return err?.name === 'TimeoutError'
 }
 
 /** The connection has broken. */
@@ -247,18 +398,23 @@ class Behind extends Error {
   }
 }
 
-/** Codes of the server: its storage is full; a message could not be stored, for a reason that it gives. */
-const NO_STORAGE = 10047
+/** Codes of the server: its storage is full, or the account has reached its limits; a message could not be stored, for a reason that it gives. */
+const NO_STORAGE = new Set([10002, 10023, 10047])
 const NOT_STORED = 10077
 
 /** @param {any} err @returns {boolean} whether the server has no space left, or the stream has reached its limits */
 function isFull ({ code, message }) {
-  return code === NO_STORAGE || (code === NOT_STORED && /exceeded|no space/.test(message))
+  return NO_STORAGE.has(code) || (code === NOT_STORED && /exceeded|no space/.test(message))
 }
 
 /** @param {any} err @returns {boolean} whether it is an error of the client or the server, and not one of this package or the operating system */
 function isRefusal (err) {
   return REFUSALS.has(err?.name) || err?.cause?.name === 'PermissionViolationError'
+}
+
+/** @param {any} err @returns {boolean} whether the certificate of the server is not trusted, or cannot be read: trying again is pointless */
+function isUntrusted ({ code }) {
+  return /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_|ERR_OSSL_)/.test(code)
 }
 
 const REFUSALS = new Set(['JetStreamApiError', 'StreamNotFoundError', 'ConsumerNotFoundError', 'JetStreamStatusError', 'JetStreamError', 'JetStreamNotEnabled',

@@ -1,7 +1,7 @@
 'use strict'
 
 // Which records of a stream are where in a copy of it: windows, each with the sequence and the offset at which it ends, and the number of its
-// records that are not deleted. They are in the file FILE.pull, in lines, each with a checksum (see `formatLine`), which are appended:
+// records that are not deleted. They are in the file FILE.pull, in lines, each after its CRC-32 in hexadecimal digits, which are appended:
 //
 //     { stream, created, id }          the first: which stream is copied, and the log's id
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
@@ -11,10 +11,12 @@
 // Records are durable before a line says that they are there. So a crash may leave more of them than the last line says, never fewer.
 
 const fs = require('fs')
-const { datasync, formatLine, nullIfMissing, parseLine, replaceFile } = require('flumelog-random-access-file/parts')
+const { crc32 } = require('zlib')
+const { files } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 const SUFFIX = '.pull'
+const CHECKSUM_DIGITS = 8
 /** Records up to which batches share a window. */
 const WINDOW = 1024
 /** Lines beyond twice as many as needed, until the file is written anew. */
@@ -62,11 +64,11 @@ class CopyIndex {
 
   /** @returns {Promise<boolean>} false: there is no such file */
   async open () {
-    const text = await fs.promises.readFile(this.filename, 'latin1').catch(nullIfMissing)
-    if (text === null) return false
+    const text = await fs.promises.readFile(this.filename, 'latin1').catch((err) => { if (err.code !== 'ENOENT') throw err })
+    if (text === undefined) return false
     const lines = text.split('\n')
     for (const line of lines.slice(0, -1)) {
-      const json = parseLine(line)
+      const json = textOf(line)
       if (json === null) break
       this.take(JSON.parse(json))
       this.lines++
@@ -95,14 +97,14 @@ class CopyIndex {
   }
 
   /**
-   * Starts a copy.
+   * Starts a copy: the file is created with the next write.
    * @param {{ stream: string, created: string, id: string }} what
    * @param {number} offset at which it starts
    */
-  async create (what, offset) {
+  create (what, offset) {
     Object.assign(this, what)
     this.start.offset = offset
-    await this.replace()
+    this.isOutdated = true
   }
 
   /**
@@ -175,7 +177,7 @@ class CopyIndex {
     const file = await fs.promises.open(this.filename, 'a', 0o600)
     try {
       await file.writeFile(pending)
-      await datasync(file.fd, this.filename)
+      await file.datasync()
     } catch (err) {
       // a part of a line may be there
       this.isOutdated = true
@@ -192,7 +194,7 @@ class CopyIndex {
     this.isOutdated = false
     this.lines = lines.length
     try {
-      await replaceFile(this.filename, this.logStatus(), Buffer.from(lines.map(lineOf).join('')))
+      await files.replaceFile(this.filename, this.logStatus(), Buffer.from(lines.map(lineOf).join('')))
     } catch (err) {
       this.isOutdated = true
       throw err
@@ -202,7 +204,22 @@ class CopyIndex {
 
 /** @param {object} line */
 function lineOf (line) {
-  return formatLine(JSON.stringify(line))
+  const text = JSON.stringify(line)
+  return `${checksumOf(text)} ${text}\n`
 }
 
-module.exports = { CopyIndex }
+/**
+ * @param {string} line
+ * @returns {string | null} null: its checksum does not match
+ */
+function textOf (line) {
+  const text = line.slice(CHECKSUM_DIGITS + 1)
+  return line.startsWith(`${checksumOf(text)} `) ? text : null
+}
+
+/** @param {string} text */
+function checksumOf (text) {
+  return crc32(text).toString(16).padStart(CHECKSUM_DIGITS, '0')
+}
+
+module.exports = { CopyIndex, WINDOW }

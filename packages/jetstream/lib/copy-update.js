@@ -3,8 +3,9 @@
 // Makes a copy equal to its stream, up to where it is: finds out what a crash has left after the last line of the index, and deletes records
 // whose messages were deleted.
 
-const { promised } = require('flumelog-random-access-file/parts')
+const { callbacks: { promised } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
+const { WINDOW } = require('./copy-index')
 const { matchCopy } = require('./match-copy')
 const { deletedBetween, deletionsOf } = require('./source-stream')
 
@@ -19,7 +20,7 @@ const BUSY_INTERVAL = 60_000
 class CopyUpdate {
   /**
    * @param {import('./source-stream').SourceStream} source
-   * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+   * @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log
    * @param {import('flumelog-random-access-file').Log<any>} copy its members
    * @param {import('./copy-index').CopyIndex} index
    */
@@ -36,25 +37,67 @@ class CopyUpdate {
   }
 
   /**
-   * Compares what was appended after the last line of the index: a crash has left it there.
+   * Compares what was appended after the last line of the index: a crash has left it there, or it is a backup, which has no index.
    * @param {StreamState} state
+   * @param {boolean} isBackup whether there was no index, so that it may as well be another log
+   * @returns {Promise<void>} rejects, with nothing changed, if these are other records
    */
-  async compareTail ({ last_seq: last }) {
-    const { source, index, log, copy } = this
+  async compareTail ({ last_seq: last }, isBackup) {
+    const { source, index, log } = this
     const { seq: from, offset: start } = index.end
     const end = log.end
     if (start > end) throw errors.cannotCopy(log.filename, `it ends at offset ${end}, but ${index.filename} says that records up to ${start} were pulled; remove both to start again`)
-    let records = 0
-    await promised(cb => copy.scan({ gte: start, lt: end, cache: false }, () => { records++ }, cb))
+    const { records, parts } = await this.partsBetween(start, end)
     if (records === 0) return
     if (index.isClosed) throw errors.cannotCopy(log.filename, `it has records from offset ${start} on that were not pulled`)
     if (from + records > last) throw errors.notSource(log.filename, `${source.label} ends at message ${last}, and the copy has more`)
-    const matched = await matchCopy(source, copy, { from, seq: last, start, end })
-    // each record without a message needs a sequence that is deleted
-    const deleted = deletedBetween(await source.stateWithDeleted(), from, last)
-    if (matched.gone.length > deleted) throw errors.cannotCopy(log.filename, `it has ${matched.gone.length} records from offset ${matched.gone[0]} on that are not in ${source.label}`)
-    await this.delete(matched, { start, end })
-    if (matched.records > 0) index.add(matched.seq, end, matched.records)
+    const found = await this.matchParts(parts, from, last)
+    if (isBackup && found.every(({ matched }) => matched.records === 0)) throw errors.cannotCopy(log.filename, `it has records, but no ${index.filename}, and none of them is in ${source.label}; pull to another file`)
+    for (const { part, matched } of found) {
+      await this.delete(matched, part)
+      if (matched.records > 0) index.add(matched.seq, part.end, matched.records)
+    }
+  }
+
+  /**
+   * @param {number} start offset
+   * @param {number} end offset
+   * @returns {Promise<{ records: number, parts: { start: number, end: number }[] }>} of the copy, each with as many records as a window of the index
+   */
+  async partsBetween (start, end) {
+    const starts = [start]
+    let records = 0
+    await promised(cb => this.copy.scan({ gte: start, lt: end, cache: false }, (block, from, to, seq) => {
+      if (records > 0 && records % WINDOW === 0) starts.push(seq)
+      records++
+    }, cb))
+    return { records, parts: starts.map((start, i) => ({ start, end: starts[i + 1] ?? end })) }
+  }
+
+  /**
+   * @param {{ start: number, end: number }[]} parts of the copy, in order
+   * @param {number} from the messages of the first one are after this sequence
+   * @param {number} last sequence
+   * @returns {Promise<{ part: { start: number, end: number }, matched: import('./match-copy').Matched }[]>}
+   */
+  async matchParts (parts, from, last) {
+    const { source, log, copy } = this
+    const found = []
+    for (let seq = from, i = 0; i < parts.length; i++) {
+      const matched = await matchCopy(source, copy, { from: seq, seq: last, ...parts[i] })
+      found.push({ part: parts[i], matched })
+      seq = matched.seq
+    }
+    // each record without a message needs a sequence that is deleted, and none of a message that is there may be left out
+    const state = await source.stateWithDeleted()
+    let gone = 0
+    for (const { part, matched } of found) {
+      gone += matched.gone.length
+      // all up to here: a record whose message is deleted may equal a later message, and the record of that is taken for the one without
+      const deleted = deletedBetween(state, from, matched.missing === null ? last : matched.missing - 1)
+      if (gone > deleted) throw errors.cannotCopy(log.filename, `it has ${matched.gone.length} records from offset ${matched.gone[0] ?? part.start} on that are not in ${source.label}`)
+    }
+    return found
   }
 
   /** Compares the records that are recorded last: a stream of the same name could have other messages there. */

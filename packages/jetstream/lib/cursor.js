@@ -25,16 +25,18 @@ const NO_BYTES = Buffer.alloc(0)
 
 class StreamCursor {
   /**
-   * @param {{ reader: import('./reader').Reader, lastSeq: () => number, tails: import('./tails').Tails }} log
+   * @param {Pick<import('./streams').ReadContext, 'reader' | 'lastSeq' | 'tails' | 'delivered'>} log
    * @param {{ min: number, max: number, reverse: boolean }} range
    * @param {boolean} isLive whether it goes on at the end, and waits for a server for as long as it takes
    * @param {() => void} onready called when a window that was waited for is there
    */
-  constructor ({ reader, lastSeq, tails }, { min, max, reverse }, isLive, onready) {
+  constructor ({ reader, lastSeq, tails, delivered }, { min, max, reverse }, isLive, onready) {
     this.reader = reader
     this.lastSeq = lastSeq
     this.tails = tails
-    this.min = Math.max(min, 1)
+    this.delivered = delivered
+    // what is purged is not looked through
+    this.min = Math.max(min, reader.state?.first_seq ?? 1, 1)
     this.max = max
     this.reverse = reverse
     this.isLive = isLive
@@ -69,12 +71,16 @@ class StreamCursor {
 
   /** @returns {number} what it found */
   next () {
-    if (this.index === this.records.length) {
-      const found = this.enterWindow()
-      if (found !== RECORD) return found
-    }
-    const { seq, data } = this.records[this.index++]
-    this.seq = seq
+    const { deleted } = this.reader.connection
+    do {
+      if (this.index === this.records.length) {
+        const found = this.enterWindow()
+        if (found !== RECORD) return found
+      }
+      this.seq = this.records[this.index++].seq
+      // since the window was read
+    } while (deleted.has(this.seq))
+    const { data } = this.records[this.index - 1]
     this.bytes = data
     this.end = data.length
     return RECORD
@@ -132,6 +138,8 @@ class StreamCursor {
       if (records.length > 0) return { records, position: records[records.length - 1].seq + 1 }
     }
     if (reverse) return { records: await this.readBackward(first, last), position: first - 1 }
+    const delivered = await this.delivered(first, last)
+    if (delivered !== null) return { records: delivered, position: last + 1 }
     const { records, next } = await this.reader.range(first, last, this.isLive)
     return { records, position: next }
   }

@@ -2,7 +2,7 @@
 
 // Deletes records: the server overwrites each with random bytes, on each of its replicas.
 
-const { deletionRangeOf, isDeletionRange } = require('flumelog-random-access-file/parts')
+const { deletionRangeOf } = require('flumelog-random-access-file/parts')
 const { problemOf } = require('./reader')
 
 /** Requests at the same time. */
@@ -17,7 +17,7 @@ const NOT_DELETED = new Set([10057, 10043])
  */
 async function deleteRecords (reader, what) {
   const { last_seq: last } = await reader.refresh()
-  if (isDeletionRange(what)) return deleteRange(reader, what, last)
+  if (isRange(what)) return deleteRange(reader, what, last)
   const seqs = [what].flat()
   for (const seq of seqs) {
     const problem = problemOf(reader, seq, last)
@@ -59,7 +59,13 @@ async function deleteAll (reader, seqs) {
       // deleting what is deleted is no error
       if (!NOT_DELETED.has(/** @type {any} */ (err).code) || await reader.get(seq, seq) !== null) throw err
     }
+    connection.deleted.add(seq)
   }
+}
+
+/** @param {unknown} what */
+function isRange (what) {
+  return Object.prototype.toString.call(what) === '[object Object]'
 }
 
 module.exports = { deleteRecords, deleteAll }

@@ -22,15 +22,16 @@ const NOT_FOUND = 404
 
 /**
  * @param {import('./connection').Connection} connection
- * @param {{ seq?: number, start_time?: string, batch: number, max_bytes?: number }} query
+ * @param {{ seq?: number, start_time?: string, next_by_subj?: string | null, batch: number, max_bytes?: number }} query
  * @param {number} [last] sequence after which no message is needed
  * @returns {Promise<Message[]>} the next messages that this server has, at least one if it has any. Rejects if the answer is incomplete
  */
-function directGet ({ nats, transport, jetstream, settings: { stream } }, query, last = Infinity) {
+function directGet (connection, query, last = Infinity) {
+  const { nats, transport, jetstream, settings: { stream } } = connection
   return new Promise((resolve, reject) => {
     /** @type {Message[]} */
     const messages = []
-    const inbox = transport.createInbox()
+    const inbox = connection.createInbox()
     let previous = 0
     const subscription = nats.subscribe(inbox, { callback: (err, message) => onmessage(err, message) })
     // until the next message

@@ -17,9 +17,26 @@ const nameOf = (/** @type {string | null} */ filename) => filename === null ? 't
 const serverUnreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
   `${filename}: no NATS server has answered for ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
 
-/** @param {string} filename */
-const appendsUnknown = (filename) => createError('flumelog:unreachable',
-  `${filename}: the connection was closed before a NATS server had answered; it is unknown whether the append is stored, and it is not repeated`, { filename })
+/**
+ * @param {string} filename
+ * @param {Error} cause what TLS says
+ */
+const untrusted = (filename, cause) => createError('flumelog:unreachable',
+  `${filename}: the certificate of the NATS server is not trusted: ${cause.message}; say in tls.ca or tls.caFile which certificates to trust`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {string} problem
+ * @param {unknown} cause
+ */
+const invalidAccess = (filename, problem, cause) => createError('flumelog:invalid', `${filename}: ${problem}`, { filename, cause })
+
+/**
+ * @param {string} filename
+ * @param {Error} [cause] what the server said when it was repeated
+ */
+const appendsUnknown = (filename, cause) => createError('flumelog:unreachable',
+  `${filename}: the connection was closed before a NATS server had answered; it is unknown whether the append is stored, and it is not repeated${cause === undefined ? '' : ` any more: ${cause.message}`}`, { filename, cause })
 
 /**
  * @param {string} filename
@@ -46,6 +63,13 @@ const unsuitableStream = (filename, problem) => createError('flumelog:invalid', 
  * @param {string} problem
  */
 const cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
+
+/**
+ * @param {string | null} filename
+ * @param {number} seq of a chunk
+ */
+const chunkInMirror = (filename, seq) => createError('flumelog:invalid',
+  `${nameOf(filename)}: the log cannot be mirrored: the record at offset ${seq} is a part of a large one; open the log with the option large`, { filename, offset: seq })
 
 /**
  * @param {string} filename
@@ -100,8 +124,15 @@ const notSource = (filename, problem) => createError('flumelog:replaced',
 const cannotPull = (filename, label, seq, cause) => createError(/** @type {import('flumelog-random-access-file').ErrorCode} */ (cause.code),
   `${nameOf(filename)}: message ${seq} of ${label} cannot be stored: ${cause.message.replace(`${nameOf(filename)}: `, '')}`, { filename, offset: seq, cause })
 
+/**
+ * @param {string} filename
+ * @param {string} problem why it is not the stream that was opened
+ */
+const streamReplaced = (filename, problem) => createError('flumelog:replaced',
+  `${filename}: ${problem}; seqs that were read or acknowledged before say nothing about it; open it again`, { filename })
+
 /** @param {string} filename of the index of a copy of a stream */
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
   `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
-module.exports = { ...errors, serverUnreachable, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, corruptCopyIndex }
+module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex }

@@ -3,7 +3,7 @@
 // Compares records of a copy with the messages of the stream. Both have the same order, so one pass decides: a record that equals the next
 // message is that one; another one has no message any more.
 
-const { promised } = require('flumelog-random-access-file/parts')
+const { callbacks: { promised } } = require('flumelog-random-access-file/blocks')
 
 /** Sequences that are read at a time. */
 const PIECE = 256

@@ -3,6 +3,7 @@
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
 const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError } = require('flumelog-random-access-file/command')
+const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
 const { streamUrl } = require('./stream-url')
 const { mirror } = require('..')
 
@@ -10,11 +11,12 @@ const { mirror } = require('..')
  * @typedef {import('..').MirrorProgress} MirrorProgress
  * @typedef {(progress: MirrorProgress) => void} OnProgress
  *
- * @typedef {object} Options
+ * @typedef {MirrorCommandOptions & import('./access-options').AccessOptions} Options
+ *
+ * @typedef {object} MirrorCommandOptions
  * @property {boolean} live
  * @property {boolean} [keepDeleted]
  * @property {string} [cursor]
- * @property {string} [creds]
  * @property {string} [subject]
  * @property {string} replicas
  * @property {boolean} [json]
@@ -33,7 +35,7 @@ Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends whe
 
 /** @param {import('commander').Command} program */
 function define (program) {
-  program.command('mirror')
+  accessOptions(program.command('mirror')
     .summary('copy a log into a JetStream stream, and keep that up to date')
     .description('Mirrors a log into a stream of NATS JetStream.')
     .argument('<file>', 'the log', fileName)
@@ -42,11 +44,10 @@ function define (program) {
     .option('--keep-deleted', 'keep in the stream what is deleted in the log')
     .addOption(choiceOption('--replicas <number>', 'servers that store the stream, if it is created', ['1', '3', '5']).default('1'))
     .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
-    .option('--creds <path>', 'file with credentials')
-    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
+    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName))
     .addOption(jsonOption())
     .addOption(quietOption())
-    .addHelpText('after', helpText(EXAMPLES))
+    .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
     .action(run)
 }
 
@@ -55,8 +56,8 @@ function define (program) {
  * @param {ReturnType<typeof streamUrl>} address
  * @param {Options} options
  */
-async function run (file, address, { live, keepDeleted, cursor, creds, subject, replicas, json, quiet }) {
-  const target = { ...address, replicas: Number(replicas), ...(creds && { creds }), ...(subject && { subject }) }
+async function run (file, address, { live, keepDeleted, cursor, subject, replicas, json, quiet, ...access }) {
+  const target = { ...address, ...accessOf(address, access), replicas: Number(replicas), ...(subject && { subject }) }
   const done = { records: 0, bytes: 0, deleted: 0 }
   /** @type {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} */
   const work = (signal, onProgress) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
@@ -97,9 +98,9 @@ async function once (file, work, quiet) {
  */
 async function follow (work, quiet) {
   /** @type {MirrorProgress} */
-  let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0 }
+  let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0, isConnected: true }
   const rate = rateOf(() => latest.records)
-  const status = quiet ? null : statusLine(() => `mirroring  ${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
+  const status = quiet ? null : statusLine(() => `mirroring  ${latest.isConnected ? '' : 'waiting for a server  '}${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
   const timer = setInterval(() => status?.update(), 1000)
   try {
     await untilStopped((signal) => work(signal, (progress) => { latest = progress }))
@@ -132,7 +133,7 @@ async function mirrorFile (file, target, options, onProgress) {
           onProgress({ ...progress, ...sum })
         }
       }))
-      return onProgress({ ...sum, lag: 0, total: 1 })
+      return onProgress({ ...sum, lag: 0, total: 1, isConnected: true })
     } catch (err) {
       // it was compacted twice while this process was held up, or restored: its cursor tells
       if (codeOf(err) !== 'flumelog:replaced') throw err

@@ -3,9 +3,8 @@
 // FILE.mirror-id, by which a log is told from all others: a log has no name of its own. It is created when the log is mirrored for the first time.
 
 const fs = require('fs')
-const path = require('path')
 const { randomUUID } = require('crypto')
-const { canLock, nullIfMissing, syncFolder, tryLock, writeFile } = require('flumelog-random-access-file/parts')
+const { files } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 const SUFFIX = '.mirror-id'
@@ -20,10 +19,10 @@ async function identityOf (log) {
   if (file === null) throw errors.invalid('only a log in a file can be mirrored; this one is in a storage')
   const filename = file + SUFFIX
   for (;;) {
-    const text = await fs.promises.readFile(filename, 'latin1').catch(nullIfMissing)
+    const text = await readIfThere(filename)
     if (text !== null && IDENTITY.test(text)) return text.trim()
     if (text !== null) throw errors.invalid(`${filename}: not an id of a log; restore the file, or remove it, and mirror the log into another stream`)
-    await create(filename, path.dirname(file), log.status())
+    await create(filename, log.status())
   }
 }
 
@@ -42,9 +41,9 @@ class MirrorLock {
    * @returns {Promise<T | null>} null: another mirror holds it
    */
   async whileHeld (run) {
-    const file = await fs.promises.open(this.filename, 'r+')
+    const file = await files.lockFile(this.filename).catch(nullIfLocked)
+    if (file === null) return null
     try {
-      if (canLock && !tryLock(file.fd)) return null
       const isAnother = (await fs.promises.stat(this.filename)).mtimeMs !== this.time
       if (isAnother) await this.sign()
       return await run(isAnother)
@@ -64,17 +63,35 @@ class MirrorLock {
 /**
  * Whole, or not at all.
  * @param {string} filename
- * @param {string} folder
  * @param {fs.Stats} log
  */
-async function create (filename, folder, log) {
+async function create (filename, log) {
   const identity = randomUUID()
   const unfinished = `${filename}.${identity}`
-  await writeFile(unfinished, log, Buffer.from(`${identity}\n`))
-  // another process may have created it meanwhile
-  await fs.promises.link(unfinished, filename).catch((err) => { if (err.code !== 'EEXIST') throw err })
-    .finally(() => fs.promises.unlink(unfinished))
-  await syncFolder(folder)
+  try {
+    await files.writeFile(unfinished, log, Buffer.from(`${identity}\n`))
+    // another process may have created it meanwhile
+    await files.placeFile(unfinished, filename, { given: filename, like: log }).catch((err) => { if (err.code !== 'EEXIST') throw err })
+  } finally {
+    await fs.promises.rm(unfinished, { force: true })
+  }
+}
+
+/**
+ * @param {string} filename
+ * @returns {Promise<string | null>}
+ */
+function readIfThere (filename) {
+  return fs.promises.readFile(filename, 'latin1').catch((err) => {
+    if (err.code !== 'ENOENT') throw err
+    return null
+  })
+}
+
+/** @param {any} err @returns {null} */
+function nullIfLocked (err) {
+  if (err.code !== 'flumelog:locked') throw err
+  return null
 }
 
 module.exports = { identityOf, MirrorLock }

@@ -2,13 +2,11 @@
 
 // What `mirror` is given: defaults and validation.
 
-const { format, optionNames } = require('flumelog-random-access-file/blocks')
-const { mustBeBoolean, mustBeSignal } = require('flumelog-random-access-file/parts')
-const errors = require('./errors')
+const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
 const { settingsOf } = require('./options')
 
 /**
- * @typedef {Pick<import('./options').JetStreamOptions, 'stream' | 'servers' | 'subject' | 'replicas' | 'user' | 'pass' | 'token' | 'creds' | 'tls' | 'name' | 'timeout'>} StreamTarget
+ * @typedef {Pick<import('./options').JetStreamOptions, 'stream' | 'servers' | 'connection' | 'subject' | 'replicas' | 'user' | 'pass' | 'token' | 'creds' | 'tls' | 'name' | 'timeout'>} StreamTarget
  *   a stream, as for a log in it. `timeout` is that of the first connection: later, a server is waited for as long as it takes
  *
  * @typedef {object} Mirrored what this call has done
@@ -19,6 +17,7 @@ const { settingsOf } = require('./options')
  * @typedef {object} MirrorLag
  * @property {number} lag bytes of the log that are still to be mirrored
  * @property {number} total bytes of the log
+ * @property {boolean} isConnected whether there is a connection to a server; without one, it waits
  *
  * @typedef {Mirrored & MirrorLag} MirrorProgress
  *
@@ -26,14 +25,14 @@ const { settingsOf } = require('./options')
  * @property {boolean} [live] go on as the log grows, until `signal` is aborted, or the log is closed; default true. false: until the stream equals the log
  * @property {boolean} [keepDeleted] keep messages of records that are deleted, trimmed, or dropped by a compaction; default false
  * @property {string} [cursor] name of the log's cursor that says what is mirrored; default: `mirror-STREAM`
- * @property {(progress: MirrorProgress) => void} [onProgress] called after each batch, and several times per second at the end of the log; what it throws ends the work
+ * @property {(progress: MirrorProgress) => void} [onProgress] called after each batch, several times per second at the end of the log, and each second while it waits; what it throws ends the work
  * @property {AbortSignal} [signal] ends the work, with its reason
  */
 
 /** @typedef {ReturnType<typeof mirrorSettingsOf>} MirrorSettings */
 
-const checkTargetNames = optionNames('the target', ['stream', 'servers', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
-const checkNames = optionNames('mirror', ['live', 'keepDeleted', 'cursor', 'onProgress', 'signal'])
+const checkTargetNames = optionNames('the target', ['stream', 'servers', 'connection', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
+const checkOptions = workFor('mirror', ['live', 'keepDeleted'], ['cursor'])
 
 /**
  * @param {StreamTarget} target
@@ -42,15 +41,13 @@ const checkNames = optionNames('mirror', ['live', 'keepDeleted', 'cursor', 'onPr
  */
 function mirrorSettingsOf (target, options) {
   checkTargetNames(target)
-  checkNames(options)
+  checkOptions(options)
   const { live = true, keepDeleted = false, onProgress, signal } = options
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw errors.invalid(`onProgress must be a function; it is ${format(onProgress)}`)
-  mustBeSignal(signal)
-  const stream = settingsOf({ name: 'flumelog mirror', ...target })
+  const stream = settingsOf(target.connection === undefined ? { name: 'flumelog mirror', ...target } : target)
   return {
     target: stream,
-    live: mustBeBoolean('live', live),
-    keepDeleted: mustBeBoolean('keepDeleted', keepDeleted),
+    live,
+    keepDeleted,
     cursor: options.cursor ?? `mirror-${stream.stream}`,
     onProgress,
     signal

@@ -2,7 +2,8 @@
 
 // The log that is mirrored: its records after a position, which of them are deleted, and where one from before a compaction is now.
 
-const { promised } = require('flumelog-random-access-file/parts')
+const { callbacks: { promised }, chunk } = require('flumelog-random-access-file/blocks')
+const errors = require('./errors')
 const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
 
 /**
@@ -12,7 +13,7 @@ const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
  */
 
 class MirrorSource {
-  /** @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log that is open */
+  /** @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log that is open */
   constructor (log) {
     this.log = log
   }
@@ -37,15 +38,21 @@ class MirrorSource {
    * @returns {Promise<LogRecord[] | null>} the first records in it, about as many as a batch takes; null: the log was compacted meanwhile
    */
   async read (range) {
-    const { id } = this
+    const { id, log: { filename, large } } = this
     /** @type {LogRecord[]} */
     const records = []
     let bytes = 0
+    let chunkAt = -1
     await this.scan(range, (block, start, end, seq) => {
+      if (!large && chunk.kindAt(block, start, end) !== chunk.PLAIN) {
+        chunkAt = seq
+        return false
+      }
       records.push({ seq, data: Buffer.from(block.subarray(start, end)) })
       bytes += end - start
       return records.length < MAX_RECORDS && bytes < MAX_BYTES
     })
+    if (chunkAt !== -1 && records.length === 0) throw errors.chunkInMirror(filename, chunkAt)
     return id === this.id ? records : null
   }
 

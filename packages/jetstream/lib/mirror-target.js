@@ -3,7 +3,7 @@
 // The stream into which a log is mirrored. Each message says in its headers which record it is.
 
 const errors = require('./errors')
-const { BatchSender } = require('./batch-sender')
+const { BatchSender, LAST_OF_STREAM } = require('./batch-sender')
 const { deleteAll } = require('./deletion')
 const { Reader } = require('./reader')
 const { openStream, maxRecordSize } = require('./stream-config')
@@ -48,7 +48,7 @@ class MirrorTarget {
     const info = await openStream(connection)
     this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
     // what any other client publishes makes it fail
-    this.sender = new BatchSender(connection, this.subject, { writes: 0 }, 'Nats-Expected-Last-Sequence')
+    this.sender = new BatchSender(connection, this.subject, { writes: 0 }, LAST_OF_STREAM)
     // from now on it waits for a server for as long as it takes
     connection.settings = { ...settings, timeout: Infinity }
   }
@@ -101,7 +101,8 @@ class MirrorTarget {
    */
   send (records, id) {
     const { sender, identity } = this
-    return sender.tryToSend(() => sender.send(records.map(({ data }) => data), (head, i) => {
+    const data = records.map(({ data }) => data)
+    return sender.tryToSend(data, () => sender.send(data, (head, i) => {
       head.set(LOG, identity)
       head.set(SEQ, String(records[i].seq))
       head.set(ID, id)

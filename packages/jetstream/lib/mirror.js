@@ -5,7 +5,7 @@
 // Each message names its record, and each batch states the sequence of the last message in the stream: so of two mirrors, or of two attempts,
 // one fails, and asks the stream where it ends. The last message there says which record is the next.
 
-const { promised } = require('flumelog-random-access-file/parts')
+const { callbacks: { promised } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { Connection } = require('./connection')
 const { match } = require('./mirror-match')
@@ -16,6 +16,8 @@ const { MirrorTarget } = require('./mirror-target')
 
 /** Milliseconds between two looks at whether the log has changed. */
 const INTERVAL = 200
+/** Milliseconds between two reports of progress when nothing else is reported. */
+const PROGRESS_INTERVAL = 1000
 /** Deletions are looked for in at most this part of the time: that reads the log. */
 const SHARE = 1 / 20
 /** How often a problem that another process may cause, while it is writing, is looked at again. */
@@ -29,7 +31,7 @@ const MAX_TRIES = 20
 
 class Mirror {
   /**
-   * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+   * @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log
    * @param {MirrorSettings} settings
    */
   constructor (log, settings) {
@@ -56,19 +58,24 @@ class Mirror {
   async run () {
     const { log, connection, target, cursor } = this
     const unlisten = log.log.onCompact(() => this.moved())
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
     try {
-      await log.whenFresh()
+      await log.ready()
       await promised(cb => cursor.onReady(cb))
       await target.open(await identityOf(log))
       await this.locate()
+      // also while it waits for a server
+      timer = setInterval(() => this.tellInTime(), PROGRESS_INTERVAL)
       await this.mirrorAll()
       return this.counts()
     } catch (err) {
       throw connection.failure ?? err
     } finally {
+      clearInterval(timer)
       unlisten()
       connection.fail(errors.closed(target.label))
-      await connection.nats?.close()
+      await connection.close()
       await promised(cb => cursor.close(cb))
     }
   }
@@ -198,7 +205,7 @@ class Mirror {
     const { source, target, target: { sender, maxRecord }, connection } = this
     const large = read.findIndex(({ data }) => data.length > maxRecord)
     if (large === 0) throw errors.tooLargeForStream(`${target.label}, record ${read[0].seq} of the log`, read[0].data.length, maxRecord)
-    const records = large === -1 ? read : read.slice(0, large)
+    const records = read.slice(0, Math.min(sender.maxRecords, large === -1 ? Infinity : large))
     const { seq } = /** @type {LogRecord} */ (records.at(-1))
     this.sending = { id, seq }
     await source.makeDurable(seq)
@@ -209,6 +216,7 @@ class Mirror {
     this.sending = null
     if (sender.last > before) this.position = sent
     else {
+      if (refusal !== null && sender.learnLimit(refusal, records.length)) return
       if (refusal !== null) throw refusal
       // it may be stored, or another mirror has stored some
       await connection.pause()
@@ -250,8 +258,8 @@ class Mirror {
   // What it says
 
   lag () {
-    const { position: { seq }, log: { start, end } } = this
-    return end - Math.max(seq, start)
+    const { position: { seq }, log: { start, end, log: { since } } } = this
+    return seq === since.value ? 0 : end - Math.max(seq, start)
   }
 
   /** @returns {Mirrored} */
@@ -261,8 +269,16 @@ class Mirror {
 
   /** @param {number} lag */
   tell (lag) {
-    const { log: { start, end } } = this
-    this.settings.onProgress?.({ ...this.counts(), lag, total: end - start })
+    const { log: { start, end }, connection: { isConnected } } = this
+    this.settings.onProgress?.({ ...this.counts(), lag, total: end - start, isConnected })
+  }
+
+  tellInTime () {
+    try {
+      this.tell(this.lag())
+    } catch (err) {
+      this.stop(/** @type {Error} */ (err))
+    }
   }
 }
 

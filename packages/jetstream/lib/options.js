@@ -3,7 +3,7 @@
 // The options of a log in a JetStream stream: defaults and validation.
 
 const { format, optionNames } = require('flumelog-random-access-file/blocks')
-const { checkHighWaterMark, checkOverflow, codecOf, mustBeBoolean } = require('flumelog-random-access-file/parts')
+const { settingsOf: logSettingsOf } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 
 /**
@@ -11,6 +11,8 @@ const errors = require('./errors')
  * @typedef {object} JetStreamOptions
  * @property {string} stream the name of the stream; one that does not exist is created, unless `readOnly` is on
  * @property {string | string[]} [servers] where the servers are, `nats://host:port`; default `nats://127.0.0.1:4222`
+ * @property {import('@nats-io/transport-node').NatsConnection} [connection] one that is open already, instead of `servers`, `user`, `pass`, `token`, `creds`, `tls` and
+ *   `name`; it stays open when the log is closed
  * @property {string} [subject] what the subjects of the records start with; default: the name of the stream
  * @property {import('flumelog-random-access-file').Codec<T> | 'json'} [codec] `'json'`: records are values of JSON. Default: records are Buffers; Uint8Arrays and strings can be appended too
  * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
@@ -39,7 +41,7 @@ const errors = require('./errors')
 /** @typedef {ReturnType<typeof settingsOf>} Settings */
 
 const checkNames = optionNames('the log', [
-  'stream', 'servers', 'subject', 'codec', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
+  'stream', 'servers', 'connection', 'subject', 'codec', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
 ])
 
 /**
@@ -59,14 +61,21 @@ function settingsOf (options) {
   if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
   if (![1, 3, 5].includes(replicas)) throw errors.invalid(`replicas must be 1, 3 or 5; it is ${format(replicas)}`)
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1) throw errors.invalid(`timeout must be an integer from 1 to ${2 ** 31 - 1}; it is ${format(timeout)}`)
-  const { creds, tls } = options
+  const { codec, highWaterMark, overflow, readOnly } = options
+  const { creds, tls, connection } = options
+  if (connection !== undefined) {
+    if (typeof connection?.isClosed !== 'function') throw errors.invalid(`connection must be a connection of @nats-io/transport-node; it is ${format(connection)}`)
+    const other = ['servers', 'user', 'pass', 'token', 'creds', 'tls', 'name'].find(name => options[/** @type {'name'} */ (name)] !== undefined)
+    if (other !== undefined) throw errors.invalid(`${other} must not be given with connection, which says how to connect`)
+  }
   if (creds !== undefined && !(creds instanceof Uint8Array)) mustMatch('creds', creds, /./, 'that is a path, or a Uint8Array')
   if (tls !== undefined && tls !== true && (tls === null || typeof tls !== 'object')) throw errors.invalid(`tls must be true or an object; it is ${format(tls)}`)
   return {
     stream,
     servers: [servers].flat(),
+    connection,
     subject,
-    codec: codecOf(options.codec),
+    ...commonSettingsOf({ codec, highWaterMark, overflow, readOnly }),
     replicas,
     user: options.user,
     pass: options.pass,
@@ -75,10 +84,7 @@ function settingsOf (options) {
     tls,
     name,
     filename,
-    highWaterMark: checkHighWaterMark(options.highWaterMark ?? 16 * 1024 * 1024),
-    overflow: checkOverflow(options.overflow ?? 'queue'),
-    timeout,
-    readOnly: mustBeBoolean('readOnly', options.readOnly ?? false)
+    timeout
   }
 }
 
@@ -92,4 +98,13 @@ function mustMatch (name, value, pattern, what) {
   if (typeof value !== 'string' || !pattern.test(value)) throw errors.invalid(`${name} must be a string ${what}; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf }
+/**
+ * @param {Pick<JetStreamOptions<any>, 'codec' | 'highWaterMark' | 'overflow' | 'readOnly'>} options that a log in a file has, too
+ * @throws flumelog:invalid
+ */
+function commonSettingsOf (options) {
+  const { codec, highWaterMark, overflow, readOnly } = logSettingsOf(options)
+  return { codec, highWaterMark, overflow, readOnly }
+}
+
+module.exports = { settingsOf, commonSettingsOf }

@@ -2,26 +2,33 @@
 
 // Appends records: gathers what is appended while a batch is being stored into the next one.
 
-const { callAll, sizeOf } = require('flumelog-random-access-file/parts')
+const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { AppendSender } = require('./append-sender')
 const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
+const { sizeOf } = require('./size-of')
 
 /**
  * @typedef {(err: Error | null, seq?: any) => void} Appended
+ * @typedef {import('./batch-sender').Outcome} Outcome
  * @typedef {object} Call of `append`
  * @property {Uint8Array[]} records
  * @property {number} bytes
  * @property {boolean} atomic
+ * @property {number | null} after the sequence that the stream's last message must have; -1: there must be none; null: there is no condition
  * @property {Appended | undefined} cb
  * @property {number} stored number of its records that are stored
+ * @property {number[]} seqs of these
  * @property {Error | null} error for which nothing of it is to be stored
+ * @property {boolean} wasSent whether it is sent again
  *
  * @typedef {object} Batch
  * @property {Uint8Array[]} records
  * @property {number} bytes
  * @property {{ call: Call, records: number }[]} parts which calls they are of, in order
- * @property {boolean} isOfSingles whether each of its records was appended alone
+ * @property {number | null} after the condition of its first record; then all of its records are of one call
+ * @property {Array<Outcome | null> | null} outcomes of records that were sent one by one; null: they are not all known
+ * @property {boolean} isInDoubt whether that will not change by itself
  */
 
 class Publisher {
@@ -45,6 +52,10 @@ class Publisher {
     this.sent = 0
     /** @type {Batch | null} */
     this.batch = null
+    /** Batches whose records were sent one by one, in order. @type {Batch[]} */
+    this.flying = []
+    /** Called when one of them has been answered. */
+    this.landed = () => {}
     /** Whether batches are being sent, or about to be: one at a time. */
     this.isRunning = false
     /** Why nothing is accepted any more. @type {Error | null} */
@@ -62,10 +73,10 @@ class Publisher {
    * @param {import('./connection').Connection} connection that is open
    * @param {string} prefix of subjects
    * @param {number} maxRecord
-   * @param {boolean} isReplicated whether the stream has replicas
+   * @param {string | null} server that has the stream, and takes records one by one; null: none
    */
-  start (connection, prefix, maxRecord, isReplicated) {
-    this.sender = new AppendSender(connection, `${prefix}.${connection.transport.nuid.next()}`, this.counts, isReplicated)
+  start (connection, prefix, maxRecord, server) {
+    this.sender = new AppendSender(connection, `${prefix}.${connection.transport.nuid.next()}`, this.counts, server)
     this.maxRecord = maxRecord
     this.schedule()
   }
@@ -82,10 +93,11 @@ class Publisher {
 
   /**
    * @param {Uint8Array} data
+   * @param {boolean} isForced ignored: what a stream has acknowledged is stored
    * @param {Appended} cb
    */
-  appendUnlimited (data, cb) {
-    this.accept([data], false, cb)
+  append (data, isForced, cb) {
+    this.accept([data], false, null, cb)
   }
 
   /**
@@ -108,23 +120,25 @@ class Publisher {
   /**
    * @param {Uint8Array[]} records which may be changed by the caller afterwards
    * @param {boolean} atomic
+   * @param {number | null} after see Call
    * @param {Appended | undefined} cb
    */
-  append (records, atomic, cb) {
+  publish (records, atomic, after, cb) {
     const bytes = sizeOf(records)
     const { ownBytes, limits: { highWaterMark, overflow } } = this
     if (overflow === 'reject' && ownBytes > 0 && ownBytes + bytes > highWaterMark) {
       return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), { records: records.length, bytes }, cb)
     }
-    this.accept(records, atomic, cb)
+    this.accept(records, atomic, after, cb)
   }
 
   /**
    * @param {Uint8Array[]} records
    * @param {boolean} atomic
+   * @param {number | null} after see Call
    * @param {Appended | undefined} cb
    */
-  accept (records, atomic, cb) {
+  accept (records, atomic, after, cb) {
     const bytes = sizeOf(records)
     if (this.refusal !== null) return this.reject(this.refusal, { records: records.length, bytes }, cb)
     const { appended, inFlight } = this.counts
@@ -132,7 +146,7 @@ class Publisher {
       count.records += records.length
       count.bytes += bytes
     }
-    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, cb, stored: 0, error: null })
+    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, after, cb, stored: 0, seqs: [], error: null, wasSent: false })
     this.schedule()
   }
 
@@ -161,42 +175,170 @@ class Publisher {
 
   async run () {
     const sender = /** @type {AppendSender} */ (this.sender)
-    for (;;) {
-      const batch = this.takeBatch()
-      if (batch === null) {
-        this.isRunning = false
-        return
+    while (this.next < this.queue.length) {
+      const alone = this.countAlone()
+      if (alone > 0) this.fly(this.takeBatch(alone))
+      else if (this.flying.length === 0) await this.store(this.takeBatch(sender.maxRecords))
+      else await new Promise(resolve => { this.landed = () => resolve(undefined) })
+    }
+    this.isRunning = false
+  }
+
+  /** @returns {number} how many of the next records are to be sent one by one */
+  countAlone () {
+    const { queue, next, counts: { inFlight } } = this
+    if (this.flying.some(({ isInDoubt }) => isInDoubt)) return 0
+    const most = /** @type {AppendSender} */ (this.sender).countAlone(inFlight.records)
+    const isOrdinary = (/** @type {Call} */ call) => call.records.length === 1 && call.after === null && this.problemOf(call) === null
+    let count = 0
+    while (count < most && next + count < queue.length && isOrdinary(queue[next + count])) count++
+    return count
+  }
+
+  /**
+   * Sends records one by one, and does not wait for the answers.
+   * @param {Batch} batch
+   */
+  fly (batch) {
+    const sender = /** @type {AppendSender} */ (this.sender)
+    this.flying.push(batch)
+    sender.fly(batch.records).then((outcomes) => {
+      batch.outcomes = outcomes
+      batch.isInDoubt = outcomes.includes(null)
+      this.land()
+    }).catch(rethrow)
+  }
+
+  /** Those that were sent first are settled first. If something is in doubt, all are waited for. */
+  land () {
+    const { flying } = this
+    const sender = /** @type {AppendSender} */ (this.sender)
+    while (flying.length > 0 && flying[0].outcomes !== null && !flying[0].isInDoubt) {
+      const batch = /** @type {Batch} */ (flying.shift())
+      const outcomes = /** @type {Outcome[]} */ (batch.outcomes)
+      for (const seq of outcomes) if (typeof seq === 'number') sender.last = seq
+      this.settle(batch, outcomes)
+    }
+    if (flying.length > 0 && flying.every(({ outcomes }) => outcomes !== null)) this.settleFlying()
+    else this.landed()
+  }
+
+  /** Finds out what became of all records that were sent one by one. */
+  async settleFlying () {
+    const sender = /** @type {AppendSender} */ (this.sender)
+    const all = joined(this.flying)
+    try {
+      this.settle(all, await sender.settle(sender.last, all.records, /** @type {Array<Outcome | null>} */ (all.outcomes)))
+      this.flying = []
+      for (const { call } of all.parts) call.wasSent = true
+      if (all.parts.length > 0) this.takeBack(all)
+      this.schedule()
+    } catch (err) {
+      this.flying = []
+      this.fail(all, /** @type {Error} */ (err))
+    }
+    this.landed()
+  }
+
+  /**
+   * Stores a batch, and waits for that.
+   * @param {Batch} batch
+   */
+  async store (batch) {
+    const sender = /** @type {AppendSender} */ (this.sender)
+    this.batch = batch
+    try {
+      // those that have an error have no records
+      while (batch.parts.length > 0) {
+        const outcomes = batch.records.length === 0 ? [] : await sender.store(batch.records, batch.parts.some(({ call }) => call.wasSent), batch.after)
+        if (outcomes.length === batch.records.length) this.batch = null
+        this.settle(batch, outcomes)
       }
-      this.batch = batch
-      try {
-        // those that have an error have no records
-        while (batch.parts.length > 0) {
-          const stored = batch.records.length === 0 ? 0 : await sender.storeSome(batch.records, batch.isOfSingles)
-          if (stored === batch.records.length) this.batch = null
-          this.settle(batch, stored, sender.last)
-        }
-      } catch (err) {
+    } catch (err) {
+      if (sender.learnLimit(err, batch.records.length)) return this.takeBack(batch)
+      if (/** @type {any} */ (err).code === 'flumelog:conflict') this.refuse(batch, /** @type {import('flumelog-random-access-file/parts').LogError} */ (err))
+      else {
+        const failure = await this.withdraw(batch, /** @type {Error} */ (err))
         this.batch = null
-        this.fail(batch, /** @type {Error} */ (err))
+        this.fail(batch, failure)
       }
+    }
+    // whoever waited for these records may append others, which then are in the next batch: without them, each batch would have half of the records
+    if (this.next < this.queue.length) await new Promise(resolve => setImmediate(resolve))
+  }
+
+  /**
+   * A conditional call is not stored; calls after it may be.
+   * @param {Batch} batch the first one of the call
+   * @param {import('flumelog-random-access-file/parts').LogError} conflict
+   */
+  refuse (batch, conflict) {
+    // those before it have no records
+    const part = /** @type {Batch['parts'][0]} */ (batch.parts.at(-1))
+    part.call.error = conflict
+    part.records = 0
+    batch.records = []
+    batch.bytes = 0
+    // the rest of an array that is larger than a batch
+    if (this.queue[this.next] === part.call) this.next++
+    this.sent = 0
+    this.batch = null
+    // its caller may read the message because of which it is refused
+    this.log.advance(Number(conflict.seq))
+    this.settle(batch, [])
+  }
+
+  /**
+   * Deletes what earlier batches have stored of a call that gets an error.
+   * @param {Batch} batch
+   * @param {Error} err
+   * @returns {Promise<Error>} for the calls
+   */
+  async withdraw ({ parts }, err) {
+    const sender = /** @type {AppendSender} */ (this.sender)
+    // without an answer, nobody knows
+    if (sender.connection.failure !== null || parts.length === 0) return err
+    try {
+      await sender.withdraw(parts[0].call.seqs)
+      return err
+    } catch (unknown) {
+      return /** @type {Error} */ (unknown)
     }
   }
 
-  /** @returns {Batch | null} the next records */
-  takeBatch () {
+  /**
+   * Nothing of what is left of a batch is stored: it is to be sent in other batches.
+   * @param {Batch} batch
+   */
+  takeBack ({ parts }) {
+    const calls = new Set([...parts.map(({ call }) => call), ...this.queue.slice(this.next)])
+    this.queue = [...calls]
+    this.next = 0
+    this.sent = this.queue[0].stored
+  }
+
+  /**
+   * @param {number} maxRecords
+   * @returns {Batch} the next records
+   */
+  takeBatch (maxRecords) {
     /** @type {Batch} */
-    const batch = { records: [], bytes: 0, parts: [], isOfSingles: true }
+    const batch = { records: [], bytes: 0, parts: [], after: null, outcomes: null, isInDoubt: false }
+    const { maxBytes } = /** @type {AppendSender} */ (this.sender)
     for (; this.next < this.queue.length; this.next++, this.sent = 0) {
       const call = this.queue[this.next]
+      if (batch.after !== null || (call.after !== null && batch.records.length > 0)) break
       call.error = this.problemOf(call)
       if (call.error !== null) {
         batch.parts.push({ call, records: 0 })
         continue
       }
-      if (call.records.length !== 1) batch.isOfSingles = false
-      if (call.atomic && batch.records.length > 0 && batch.records.length + call.records.length > MAX_RECORDS) break
+      if (call.atomic && batch.records.length > 0 && batch.records.length + call.records.length > maxRecords) break
       const before = this.sent
-      while (this.sent < call.records.length && batch.records.length < MAX_RECORDS && (call.atomic || batch.bytes < MAX_BYTES)) {
+      if (before === 0) batch.after = call.after
+      // an array that is alone is not divided for a slow line
+      const most = call.atomic || (batch.records.length === 0 && call.bytes <= MAX_BYTES) ? Infinity : maxBytes
+      while (this.sent < call.records.length && batch.records.length < maxRecords && batch.bytes < most) {
         const data = call.records[this.sent++]
         batch.records.push(data)
         batch.bytes += data.length
@@ -208,7 +350,7 @@ class Publisher {
       this.queue = this.queue.slice(this.next)
       this.next = 0
     }
-    return batch.parts.length === 0 ? null : batch
+    return batch
   }
 
   /**
@@ -216,7 +358,8 @@ class Publisher {
    * @returns {Error | null} why its records cannot be stored
    */
   problemOf ({ records, atomic }) {
-    if (atomic && records.length > MAX_RECORDS) return errors.tooManyTogether(this.label, records.length, MAX_RECORDS)
+    const { maxRecords } = /** @type {AppendSender} */ (this.sender)
+    if (atomic && records.length > maxRecords) return errors.tooManyTogether(this.label, records.length, maxRecords)
     const large = records.find(({ length }) => length > this.maxRecord)
     return large === undefined ? null : errors.tooLargeForStream(this.label, large.length, this.maxRecord)
   }
@@ -224,34 +367,42 @@ class Publisher {
   // Outcomes
 
   /**
-   * Records of a batch are stored: they are taken out of it.
+   * It is known what became of records of a batch: they are taken out of it.
    * @param {Batch} batch
-   * @param {number} count of them
-   * @param {number} seq of the last one
+   * @param {Outcome[]} outcomes of the first ones
    */
-  settle (batch, count, seq) {
+  settle (batch, outcomes) {
     const { written, inFlight } = this.counts
-    const bytes = count === batch.records.length ? batch.bytes : sizeOf(batch.records.slice(0, count))
-    written.records += count
+    const settled = batch.records.slice(0, outcomes.length)
+    const seqs = outcomes.filter(outcome => typeof outcome === 'number')
+    const bytes = sizeOf(settled.filter((_, i) => typeof outcomes[i] === 'number'))
+    written.records += seqs.length
     written.bytes += bytes
-    inFlight.records -= count
+    inFlight.records -= seqs.length
     inFlight.bytes -= bytes
-    if (count > 0) this.log.advance(seq)
-    let stored = seq - count
+    if (seqs.length > 0) this.log.advance(/** @type {number} */ (seqs.at(-1)))
+    let index = 0
     /** @type {Array<() => void>} */
     const calls = []
-    for (const { call, records } of takeParts(batch, count, bytes)) {
-      stored += records
-      if (call.error !== null) {
+    for (const { call, records } of takeParts(batch, outcomes.length)) {
+      if (call.error !== null && records === 0) {
         this.forget(call.records.length, call.bytes)
         calls.push(() => call.cb?.(call.error))
         continue
       }
-      call.stored += records
+      for (let end = index + records; index < end; index++) {
+        const outcome = outcomes[index]
+        call.stored++
+        if (typeof outcome === 'number') call.seqs.push(outcome)
+        else {
+          call.error = outcome
+          this.forget(1, settled[index].length)
+        }
+      }
       if (call.stored < call.records.length) continue
       // an array may have no records
-      const end = call.records.length === 0 ? this.log.lastSeq : stored
-      calls.push(() => call.cb?.(null, call.atomic ? call.records.map((_, i) => end - call.records.length + 1 + i) : end))
+      const end = call.seqs.at(-1) ?? this.log.lastSeq
+      calls.push(() => call.error === null ? call.cb?.(null, call.atomic ? call.seqs : end) : call.cb?.(call.error))
     }
     callAll(calls, undefined)
     this.release()
@@ -304,20 +455,19 @@ class Publisher {
    */
   stop (err) {
     this.refusal ??= err
-    if (this.batch === null) this.fail({ records: [], bytes: 0, parts: [], isOfSingles: true }, err)
+    if (this.batch === null && this.flying.length === 0) this.fail(joined([]), err)
   }
 }
 
 /**
  * @param {Batch} batch
- * @param {number} count of its records that are stored
- * @param {number} bytes of these
+ * @param {number} count of its first records
  * @returns {Batch['parts']} their parts, and those without records before the next one, which are taken out of the batch
  */
-function takeParts (batch, count, bytes) {
+function takeParts (batch, count) {
   const { records, parts } = batch
+  batch.bytes -= sizeOf(records.slice(0, count))
   batch.records = records.slice(count)
-  batch.bytes -= bytes
   let left = count
   const end = parts.findIndex(({ records }) => {
     if (records > left) return true
@@ -332,6 +482,26 @@ function takeParts (batch, count, bytes) {
     parts[0].records -= left
   }
   return taken
+}
+
+/**
+ * @param {Batch[]} batches
+ * @returns {Batch} one of all their records
+ */
+function joined (batches) {
+  return {
+    records: batches.flatMap(({ records }) => records),
+    bytes: batches.reduce((sum, { bytes }) => sum + bytes, 0),
+    parts: batches.flatMap(({ parts }) => parts),
+    after: null,
+    outcomes: batches.flatMap(({ outcomes }) => outcomes ?? []),
+    isInDoubt: false
+  }
+}
+
+/** @param {unknown} err */
+function rethrow (err) {
+  process.nextTick(() => { throw err })
 }
 
 module.exports = { Publisher }

@@ -2,12 +2,15 @@
 
 // flumelog pull: keeps a log in a file equal to a stream of NATS JetStream.
 
-const { blockSize, close, count, counted, duration, explain, fileName, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const fs = require('fs')
+const { wrap } = require('flumelog-random-access-file/promises')
+const { blockSize, close, codeOf, count, counted, duration, explain, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
 const { streamUrl } = require('./stream-url')
 
 /**
  * @typedef {import('..').PullProgress} PullProgress
- * @typedef {{ live: boolean, creds?: string, large?: boolean, blockSize?: number } & { json?: boolean, quiet?: boolean }} PullOptions
+ * @typedef {{ live: boolean, large?: boolean, blockSize?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
  */
 
 const EXAMPLES = `
@@ -22,18 +25,17 @@ Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends whe
 
 /** @param {import('commander').Command} program */
 function define (program) {
-  program.command('pull')
+  accessOptions(program.command('pull')
     .summary('keep a copy of a stream of NATS JetStream')
     .description('Copies a stream of NATS JetStream into a log, and follows it. Creates the log if it does not exist.')
     .argument('<stream>', 'the stream, nats://HOST/STREAM', streamUrl)
     .argument('<file>', 'the log', fileToCreate)
     .option('--no-live', 'end when the log equals the stream')
-    .option('--creds <file>', 'credentials of a NATS user', fileName)
     .option('--large', 'store messages that do not fit into a block in chunks')
-    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize))
     .addOption(jsonOption())
     .addOption(quietOption())
-    .addHelpText('after', helpText(EXAMPLES))
+    .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
     .action(pull)
 }
 
@@ -42,15 +44,19 @@ function define (program) {
  * @param {string} file
  * @param {PullOptions} options
  */
-async function pull (source, file, { live, creds, large = false, blockSize, json, quiet }) {
+async function pull (source, file, { live, large = false, blockSize, json, quiet, ...access }) {
   const JetStreamLog = require('..')
-  const log = await openToWrite(file, { blockSize, large, cacheSize: 0 }, quiet)
+  const stream = { ...source, ...accessOf(source, access) }
+  if (!fs.existsSync(file)) await findStream(stream, file)
+  const log = await openToWrite(file, { blockSize, large, cacheSize: 0 }, quiet).catch((err) => {
+    throw new UserError(codeOf(err) === 'flumelog:locked' ? `${file}: another program writes to this log, or pulls into it` : explain(err, file))
+  })
   const startedAt = Date.now()
   /** @type {PullProgress} */
   let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0 }
   const rate = rateOf(() => progress.records)
   const status = quiet ? null : statusLine(() => `pulling  ${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
-  const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull({ ...source, creds }, log, {
+  const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull(stream, log, {
     live,
     signal,
     onProgress (now) {
@@ -71,6 +77,22 @@ async function pull (source, file, { live, creds, large = false, blockSize, json
   }
   const seconds = (Date.now() - startedAt) / 1000
   printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
+}
+
+/**
+ * Before a log is created for it.
+ * @param {import('./options').JetStreamOptions} options
+ * @param {string} file
+ */
+async function findStream (options, file) {
+  const log = wrap(require('..')({ ...options, readOnly: true }))
+  try {
+    await log.ready()
+  } catch (err) {
+    throw new UserError(explain(err, file))
+  } finally {
+    await log.close().catch(() => {})
+  }
 }
 
 /**

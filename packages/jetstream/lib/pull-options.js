@@ -2,13 +2,12 @@
 
 // The options of pull, and what it tells.
 
-const { optionNames } = require('flumelog-random-access-file/blocks')
-const { mustBeBoolean, mustBeFunction, mustBeSignal } = require('flumelog-random-access-file/parts')
+const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
 const { settingsOf } = require('./options')
 
-const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
+const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'connection', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
 const checkSourceNames = optionNames('the source', [...SOURCE_NAMES])
-const checkNames = optionNames('pull', ['live', 'signal', 'onProgress'])
+const checkOptions = workFor('pull', ['live'])
 
 /**
  * @typedef {Pick<import('./options').JetStreamOptions, (typeof SOURCE_NAMES)[number]>} StreamSource
@@ -37,12 +36,10 @@ const checkNames = optionNames('pull', ['live', 'signal', 'onProgress'])
  */
 function pullSettingsOf (source, options) {
   checkSourceNames(source)
-  checkNames(options)
+  checkOptions(options)
   const { live = true, signal, onProgress = () => {} } = options
-  mustBeBoolean('live', live)
-  mustBeSignal(signal)
-  mustBeFunction('onProgress', onProgress)
-  return { settings: settingsOf({ name: 'flumelog pull', ...source, readOnly: true }), live, signal, onProgress }
+  const name = source.connection === undefined ? { name: 'flumelog pull' } : {}
+  return { settings: settingsOf({ ...name, ...source, readOnly: true }), live, signal, onProgress }
 }
 
 module.exports = { pullSettingsOf }

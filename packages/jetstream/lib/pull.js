@@ -3,7 +3,7 @@
 // Keeps a log in a file equal to a stream: appends the messages after the last one that it has, and carries over what is deleted in the
 // stream. One thing is done at a time. The copy has the bytes of the messages; no codec is asked.
 
-const { onAbort, promised } = require('flumelog-random-access-file/parts')
+const { callbacks: { promised }, onAbort } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { CopyIndex } = require('./copy-index')
 const { CopyUpdate } = require('./copy-update')
@@ -25,7 +25,7 @@ const busy = new WeakSet()
 
 /**
  * @param {StreamSource} source
- * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+ * @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log
  * @param {PullOptions} options
  * @returns {Promise<Pulled>}
  */
@@ -44,7 +44,7 @@ async function pull (source, log, options) {
   }
 }
 
-/** @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log that is open */
+/** @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log that is open */
 function mustBeUsable ({ filename, path, isReadOnly, isRetained, isShared }) {
   if (isReadOnly) throw errors.readOnly(filename, 'pull')
   if (path === null) throw errors.cannotCopy(filename, 'it is in a storage, so it cannot be recorded beside it how far it is')
@@ -55,7 +55,7 @@ function mustBeUsable ({ filename, path, isReadOnly, isRetained, isShared }) {
 class Pull {
   /**
    * @param {import('./options').Settings} settings of the stream
-   * @param {InstanceType<typeof import('flumelog-random-access-file/parts').CopiedLog>} log
+   * @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log
    * @param {import('flumelog-random-access-file').Log<any>} copy its members
    * @param {{ live: boolean, signal: AbortSignal | undefined, onProgress: (progress: PullProgress) => void }} options
    */
@@ -123,15 +123,14 @@ class Pull {
     const { stream } = source.settings
     const { id } = log
     const isNew = !await index.open()
-    if (isNew && copy.since.value !== -1) throw errors.cannotCopy(filename, `it has records, but no ${index.filename}, which says of which stream they are; pull to another file`)
-    if (isNew) await index.create({ stream, created: String(source.log.id), id }, copy.start)
+    if (isNew) index.create({ stream, created: String(source.log.id), id }, copy.start)
     if (index.stream !== stream) throw errors.notSource(filename, `it is a copy of stream ${index.stream}, not of ${source.label}`)
-    source.created = index.created
+    source.expect(index.created)
     if (index.id !== id) await this.followCompaction(id)
     const state = await source.state(index.end.seq)
     update.mustBeWhole(state)
     await update.compareEnd()
-    await update.compareTail(state)
+    await update.compareTail(state, isNew)
     // from now on, records may be appended that are not recorded
     await index.reopen()
     this.isKnown = true
@@ -217,7 +216,10 @@ class Pull {
     }
     if (this.lastSeq !== null && this.lastSeq !== this.copy.since.value) throw errors.cannotCopy(log.filename, 'this program appends to it, too')
     if (records.length > 0) {
-      this.lastSeq = await log.append(records)
+      const { id } = log
+      const seq = await log.append(records)
+      // a compaction that ended meanwhile has moved the record
+      this.lastSeq = log.id === id ? seq : null
       index.add(end, log.end, records.length)
       this.records += records.length
       this.bytes += bytes

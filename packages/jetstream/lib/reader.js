@@ -31,11 +31,12 @@ class Reader {
   /**
    * Asks the leader where the stream ends.
    * @param {boolean} [isPatient]
+   * @param {Partial<import('@nats-io/jetstream').StreamInfoRequestOptions>} [options]
    * @returns {Promise<import('@nats-io/jetstream').StreamState>}
    */
-  async refresh (isPatient) {
-    const { connection, stream } = this
-    const { state } = await connection.ask(() => connection.manager.streams.info(stream), isPatient)
+  async refresh (isPatient, options) {
+    const { connection, connection: { identity } } = this
+    const { state } = await identity.check(() => connection.ask(() => connection.streamInfo(options), isPatient))
     this.state = state
     return state
   }
@@ -57,16 +58,18 @@ class Reader {
       let messages = await connection.ask(() => directGet(connection, query, last), isPatient)
       if (messages.length === 0) {
         const message = await this.nextByLeader(from, last, isPatient)
-        if (message === null) return { records, next: last + 1 }
+        if (message === null) break
         messages = [message]
       }
+      const newest = messages[messages.length - 1]
+      connection.identity.note({ seq: newest.seq, time: newest.time.getTime(), subject: null })
       for (const message of messages) {
-        if (message.seq > last) return { records, next: message.seq }
+        if (message.seq > last) return { records: connection.deleted.leaveOut(records), next: message.seq }
         records.push(message)
         from = message.seq + 1
       }
     }
-    return { records, next: last + 1 }
+    return { records: connection.deleted.leaveOut(records), next: last + 1 }
   }
 
   /**
@@ -79,7 +82,7 @@ class Reader {
     const { connection, connection: { manager }, stream } = this
     const message = await connection.ask(async () => {
       // a leader that was elected just now may have to catch up
-      const { state } = await manager.streams.info(stream)
+      const { state } = await connection.streamInfo()
       if (state.last_seq < known) throw new Behind()
       return manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
     }, isPatient)
@@ -93,6 +96,7 @@ class Reader {
    */
   async get (seq, last) {
     const { connection, connection: { manager }, stream } = this
+    if (connection.deleted.has(seq)) return null
     const found = await connection.ask(() => manager.direct.getMessage(stream, { seq }))
     if (found !== null) return { seq, data: Buffer.from(found.data), time: found.time, headers: found.header }
     return this.nextByLeader(seq, last).then(message => message?.seq === seq ? message : null)
@@ -116,10 +120,14 @@ class Reader {
    */
   async previous (seq) {
     let window = FIRST_WINDOW
+    let first = 0
     for (let last = seq - 1; last >= 1; last -= window, window = Math.min(window * 2, MAX_WINDOW)) {
       const { records } = await this.range(Math.max(1, last - window + 1), last)
       const record = records.at(-1)
       if (record !== undefined) return record
+      // what is purged is not looked through
+      if (first === 0) first = Math.max((await this.refresh()).first_seq, 1)
+      if (last - window < first) return null
     }
     return null
   }
@@ -133,7 +141,7 @@ class Reader {
     const { connection } = this
     return connection.ask(async () => {
       const [message] = await directGet(connection, { start_time: time.toISOString(), batch: 1 })
-      if (message !== undefined) return message
+      if (message !== undefined) return connection.deleted.has(message.seq) ? this.next(message.seq + 1, last) : message
       // this server has none; it may lag behind
       const newest = await this.previous(last + 1)
       if (newest !== null && newest.time >= time) throw new Behind()

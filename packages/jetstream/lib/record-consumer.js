@@ -37,7 +37,7 @@ class RecordConsumer {
     /** Messages that the server has sent. */
     this.delivered = 0
     this.isStopped = false
-    this.inbox = connection.transport.createInbox()
+    this.inbox = connection.createInbox()
     /** @type {import('@nats-io/transport-node').Subscription | null} */
     this.subscription = null
     /** Where the part of replies that differs starts. */
@@ -86,7 +86,9 @@ class RecordConsumer {
     this.window = null
     if (records.length === 0 || this.missing > 0) this.stop()
     if (records.length === 0) return records
-    this.position = records[records.length - 1].seq + 1
+    const { seq } = records[records.length - 1]
+    connection.identity.note({ seq, time: null, subject: null })
+    this.position = seq + 1
     this.most = Math.max(1, Math.min(MAX_WINDOW, Math.floor(BYTES * records.length / Math.max(this.bytes, 1))))
     return records
   }

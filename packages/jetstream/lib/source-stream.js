@@ -6,9 +6,6 @@ const errors = require('./errors')
 const { StreamLog } = require('./stream-log')
 const { ServerBatchStream } = require('./streams')
 
-/** Code of the server: there is no such stream. */
-const NO_STREAM = 10059
-
 /**
  * @typedef {import('@nats-io/jetstream').StreamState} StreamState
  */
@@ -26,8 +23,6 @@ class SourceStream {
     this.log = new StreamLog(settings)
     this.label = this.log.filename
     this.connection = this.log.connection
-    /** When the stream that was copied was created. */
-    this.created = ''
   }
 
   /** Once it is open. */
@@ -44,36 +39,27 @@ class SourceStream {
   }
 
   /**
+   * From now on, another stream ends everything with flumelog:replaced.
+   * @param {string} created when the stream that was copied was created
+   */
+  expect (created) {
+    const { copy, label, connection: { identity } } = this
+    identity.created = created
+    identity.errorOf = (problem) => errors.notSource(copy, `${label}: ${problem}`)
+  }
+
+  /**
    * @param {number} last sequence that it is known to have
    * @returns {Promise<StreamState>} rejects with flumelog:replaced if it is not the stream that was copied
    */
-  async state (last) {
-    const { copy, label, connection, settings: { timeout } } = this
-    for (const deadline = performance.now() + timeout; ;) {
-      const { created, state } = await this.info()
-      if (created !== this.created) throw errors.notSource(copy, `${label} was deleted and created anew at ${created}`)
-      if (state.last_seq >= last) return state
-      // a leader that was elected just now may have to catch up
-      if (performance.now() > deadline) throw errors.notSource(copy, `${label} ends at message ${state.last_seq}, and the copy at ${last}`)
-      await connection.pause()
-    }
+  state (last) {
+    this.connection.identity.note({ seq: last, time: null, subject: null })
+    return this.reader.refresh(this.isPatient)
   }
 
   /** @returns {Promise<StreamState>} with the sequences of all deleted messages */
-  async stateWithDeleted () {
-    const { state } = await this.info({ deleted_details: true })
-    return state
-  }
-
-  /** @param {Partial<import('@nats-io/jetstream').StreamInfoRequestOptions>} [options] */
-  async info (options) {
-    const { connection, settings: { stream }, isPatient } = this
-    try {
-      return await connection.ask(() => connection.manager.streams.info(stream, options), isPatient)
-    } catch (err) {
-      if (/** @type {any} */ (err).cause?.code === NO_STREAM) throw errors.notSource(this.copy, `${this.label} does not exist any more`)
-      throw err
-    }
+  stateWithDeleted () {
+    return this.reader.refresh(this.isPatient, { deleted_details: true })
   }
 }
 

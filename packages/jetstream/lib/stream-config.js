@@ -8,6 +8,8 @@ const errors = require('./errors')
 const MAX_MESSAGE = 1024 * 1024
 /** Bytes of a message that are left to the headers of appends, and of servers. */
 const HEADERS = 1024
+/** Code of the server: a stream of this name has other settings. */
+const NAME_IN_USE = 10058
 
 /**
  * @typedef {import('@nats-io/jetstream').StreamConfig} StreamConfig
@@ -43,18 +45,8 @@ function configOf ({ stream, subject, replicas }) {
  * @throws flumelog:invalid if it is not suitable
  */
 async function openStream (connection) {
-  const { settings, manager, label } = connection
-  let info = await findStream(connection)
-  if (info === null) {
-    if (settings.readOnly) throw errors.unsuitableStream(label, 'there is no such stream, and the log was opened with readOnly')
-    try {
-      info = await connection.ask(() => manager.streams.add(configOf(settings)))
-    } catch (err) {
-      // another process may have created it meanwhile, with other settings
-      info = await findStream(connection)
-      if (info === null) throw err
-    }
-  }
+  const { settings, label } = connection
+  const info = await findStream(connection) ?? await createStream(connection)
   const problem = problemOf(info.config, settings)
   if (problem !== null) throw errors.unsuitableStream(label, problem)
   return info
@@ -62,11 +54,38 @@ async function openStream (connection) {
 
 /**
  * @param {Connection} connection
+ * @returns {Promise<StreamInfo>}
+ */
+async function createStream (connection) {
+  const { settings, settings: { timeout }, manager, label } = connection
+  if (settings.readOnly) throw errors.unsuitableStream(label, 'there is no such stream, and the log was opened with readOnly')
+  const deadline = performance.now() + timeout
+  try {
+    return await connection.ask(() => manager.streams.add(configOf(settings)))
+  } catch (err) {
+    for (;;) {
+      // another process may have created it meanwhile, with other settings
+      const info = await findStream(connection)
+      if (info !== null) return info
+      // or be about to
+      if (!isTaken(err) || performance.now() >= deadline) throw err
+      await connection.pause()
+    }
+  }
+}
+
+/** @param {any} err @returns {boolean} whether there is a stream of this name, or is going to be */
+function isTaken ({ cause }) {
+  return cause?.code === NAME_IN_USE
+}
+
+/**
+ * @param {Connection} connection
  * @returns {Promise<StreamInfo | null>}
  */
 function findStream (connection) {
-  const { manager, settings, jetstream: { JetStreamApiError, JetStreamApiCodes } } = connection
-  return connection.ask(() => manager.streams.info(settings.stream).catch((err) => {
+  const { jetstream: { JetStreamApiError, JetStreamApiCodes } } = connection
+  return connection.ask(() => connection.streamInfo().catch((err) => {
     if (err instanceof JetStreamApiError && err.code === JetStreamApiCodes.StreamNotFound) return null
     throw err
   }))
@@ -77,12 +96,32 @@ function findStream (connection) {
  * @param {import('./options').Settings} settings
  * @returns {string | null} why it cannot be used
  */
-function problemOf ({ subjects = [], allow_direct: direct, allow_atomic: atomic }, { subject, readOnly }) {
+function problemOf ({ subjects = [], retention, allow_direct: direct, allow_atomic: atomic }, { subject, readOnly }) {
+  if (retention !== 'limits') return `its retention is ${retention}, so it loses each record that a consumer has taken; a log needs limits`
   if (!direct) return 'allow_direct is off in the settings of the stream, and reads need it'
   if (readOnly) return null
   if (!atomic) return 'allow_atomic is off in the settings of the stream, and appends need it; nats-server has it since 2.12'
-  const takes = (/** @type {string} */ pattern) => isWithin(`${subject}.x`.split('.'), pattern.split('.'))
-  return subjects.some(takes) ? null : `the stream does not store the subjects ${subject}.>; it stores ${subjects.join(', ')}`
+  return takes(subjects, `${subject}.x`) ? null : `the stream does not store the subjects ${subject}.>; it stores ${subjects.join(', ')}`
+}
+
+/**
+ * @param {StreamInfo} info
+ * @param {Connection} connection
+ * @returns {string | null} the name of the only server that has the stream, if that is known and the stream takes all subjects of an AppendSender for one
+ */
+function serverOf ({ config: { num_replicas: replicas, subjects = [] }, cluster }, { settings: { subject }, nats: { info } }) {
+  if (replicas > 1 || !takes(subjects, `${subject}.x.y`)) return null
+  // a server that belongs to no cluster does not say that it is the leader
+  const alone = info?.jetstream && !info.cluster ? info.server_name : null
+  return cluster?.leader ?? alone
+}
+
+/**
+ * @param {string[]} patterns
+ * @param {string} subject
+ */
+function takes (patterns, subject) {
+  return patterns.some(pattern => isWithin(subject.split('.'), pattern.split('.')))
 }
 
 /**
@@ -106,4 +145,4 @@ function maxRecordSize ({ config: { max_msg_size: most } }, maxPayload) {
   return Math.min(most > 0 ? most : Infinity, maxPayload) - HEADERS
 }
 
-module.exports = { openStream, maxRecordSize, configOf, problemOf }
+module.exports = { openStream, maxRecordSize, configOf, problemOf, serverOf }

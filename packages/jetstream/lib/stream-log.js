@@ -4,23 +4,25 @@
 
 const fs = require('fs')
 const path = require('path')
-const { optionNames } = require('flumelog-random-access-file/blocks')
-const { callAll, callBack, checkHighWaterMark, checkOverflow, createSince, mustBeFunction, NextChange, OpenStreams, optional, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
+const { callbackify } = require('util')
+const { callbacks: { callAll, mustBeFunction, optional }, optionNames } = require('flumelog-random-access-file/blocks')
+const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 const { Connection } = require('./connection')
 const { deleteRecords } = require('./deletion')
 const { Follower } = require('./follower')
+const { commonSettingsOf } = require('./options')
 const { Publisher } = require('./publisher')
 const { Reader, problemOf } = require('./reader')
 const { StreamRecordCodec } = require('./record-codec')
 const { scan } = require('./scan')
 const { search } = require('./search')
-const { openStream, maxRecordSize } = require('./stream-config')
+const { openStream, maxRecordSize, serverOf } = require('./stream-config')
 const { statsOf } = require('./stats')
 const { ServerStream, ServerBatchStream } = require('./streams')
 const { Tails } = require('./tails')
 
-const checkAppendNames = optionNames('append', ['sync', 'atomic'])
+const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after'])
 
 /**
  * @typedef {import('flumelog-random-access-file/parts').Done} Done
@@ -65,6 +67,7 @@ class StreamLog {
     this.reading = /** @type {any} */ ({
       get reader () { return log.reader },
       lastSeq: () => this.lastSeq,
+      delivered: async (/** @type {number} */ first, /** @type {number} */ last) => this.state.opened?.follower.range(first, last) ?? null,
       whenLogOpen: this.whenOpen,
       tails: this.tails,
       filename: this.filename,
@@ -77,6 +80,7 @@ class StreamLog {
       turn: this.turn
     })
     this.connection.onfailure = (err) => this.fail(err)
+    this.connection.onverified = (last) => this.setBack(last)
     this.open().catch((err) => this.fail(err)).then(() => this.releaseCalls())
   }
 
@@ -97,12 +101,14 @@ class StreamLog {
     await connection.open()
     const info = await openStream(connection)
     const { created, state: { last_seq: last } } = info
+    connection.identity.open(info)
+    connection.watchStream()
     const reader = new Reader(connection)
     reader.state = info.state
     this.state.opened = { reader, follower: new Follower(connection, reader, this), writer: settings.readOnly ? null : publisher }
     this.id = created
     this.since.set(last === 0 ? -1 : last)
-    publisher.start(connection, settings.subject, maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity), info.config.num_replicas > 1)
+    publisher.start(connection, settings.subject, maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity), serverOf(info, connection))
   }
 
   releaseCalls () {
@@ -167,6 +173,15 @@ class StreamLog {
     }
   }
 
+  /**
+   * A server that was killed may have lost messages that nobody has read, and for which it gave no acknowledgement.
+   * @param {number} last sequence of the stream
+   */
+  setBack (last) {
+    const known = Math.max(last, this.connection.identity.last)
+    if (known < this.lastSeq) this.since.set(known === 0 ? -1 : known)
+  }
+
   /** @type {import('flumelog-random-access-file/parts').Since['next']} */
   nextChange (cb) {
     mustBeFunction('the callback', cb)
@@ -192,11 +207,12 @@ class StreamLog {
       if (this.closing !== null) throw errors.closed(this.filename)
       if (this.settings.readOnly) throw errors.readOnly(this.filename, 'append')
       checkAppendNames(given)
+      checkAfter(value, given.after)
       records = this.records.encodeBatch(values)
     } catch (err) {
       return this.publisher.reject(/** @type {Error} */ (err), { records: values.length, bytes: this.records.encodedBytes }, cb)
     }
-    this.publisher.append(records, given.atomic === true, cb)
+    this.publisher.publish(records, given.atomic === true, given.after ?? null, cb)
   }
 
   /**
@@ -214,7 +230,7 @@ class StreamLog {
     this.whenOpen((err) => {
       if (err) cb(err)
       else if (this.settings.readOnly) process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
-      else callBack(deleteRecords(this.reader, what).then(() => null), cb)
+      else callbackify(() => deleteRecords(this.reader, what).then(() => null))(/** @type {any} */ (cb))
     })
   }
 
@@ -410,8 +426,8 @@ function createStreamLog (settings) {
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),
-    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
-    overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = commonSettingsOf({ highWaterMark: bytes }).highWaterMark } },
+    overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = commonSettingsOf({ overflow: what }).overflow } }
   })
 }
 

@@ -8,7 +8,7 @@ const { StreamCursor } = require('./cursor')
 
 /**
  * @typedef {import('flumelog-random-access-file/parts').ReadContext & { reader: import('./reader').Reader, lastSeq: () => number, tails: import('./tails').Tails,
- *   whenLogOpen: (cb: (err: Error | null) => void) => void }} ReadContext
+ *   delivered: (first: number, last: number) => Promise<import('./record-consumer').Received[] | null>, whenLogOpen: (cb: (err: Error | null) => void) => void }} ReadContext
  * @typedef {import('flumelog-random-access-file/parts').Cursor} Cursor
  */
 

@@ -3,7 +3,7 @@
 // The cursors of live streams that have been at the end of the log, and are reading what came since, and streams that are about to start: a
 // log closes when their readers have what they were to get.
 
-const { callAll } = require('flumelog-random-access-file/parts')
+const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
 
 class Tails {
   /** @param {InstanceType<typeof import('flumelog-random-access-file/parts').TurnBudget>} turn by which answers to readers can be deferred */

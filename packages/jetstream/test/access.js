@@ -9,10 +9,14 @@ const test = require('tape')
 const nkeys = require('@nats-io/transport-node').nkeys
 const { connect } = require('@nats-io/transport-node')
 const { jetstreamManager } = require('@nats-io/jetstream')
+const FlumeLog = require('flumelog-random-access-file')
+const JetStreamLog = require('..')
+const { flumelog } = require('../../../test/helpers/command-line')
 const { testFolder, processFolder } = require('../../../test/helpers/folder')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, withServer, startServer, streamName } = require('./helpers/nats')
-const { codeOf } = require('../../../test/helpers/reading')
+const { promises } = require('../../../test/helpers/promises')
+const { codeOf, collect } = require('../../../test/helpers/reading')
 
 /** Runs with a server of its own. */
 async function onServer (file, configuration, run) {
@@ -48,7 +52,9 @@ withNats('access to a stream', (file) => {
       t.equal(await openLog(server, { creds: Buffer.from(creds) }).append('a'), 1)
       t.equal(await codeOf(openLog(server).onReady()), 'flumelog:server')
     })
-    t.equal(await codeOf(openLog({ url: 'nats://127.0.0.1:1' }, { creds: `${name}.missing` }).onReady()), 'ENOENT')
+    for (const creds of [`${name}.missing`, __filename, Buffer.from('none')]) {
+      t.equal(await codeOf(openLog({ url: 'nats://127.0.0.1:1' }, { creds }).onReady()), 'flumelog:invalid')
+    }
   })
 
   test('TLS, with a certificate of its own', async (t) => {
@@ -60,12 +66,64 @@ withNats('access to a stream', (file) => {
     await onServer(file, `tls { cert_file: ${JSON.stringify(cert)}, key_file: ${JSON.stringify(key)} }`, async (server) => {
       t.equal(await openLog(server, { tls: { caFile: cert } }).append('a'), 1)
       t.equal(await openLog(server, { tls: { ca: fs.readFileSync(cert, 'utf8') } }).append('a'), 1)
-      t.equal(await codeOf(openLog(server, { tls: true, timeout: 500 }).onReady()), 'flumelog:unreachable', 'a certificate that is not trusted')
+      const err = await openLog(server, { tls: true, timeout: 600_000 }).onReady().catch(err => err)
+      t.equal(err.code, 'flumelog:unreachable')
+      t.match(err.message, /certificate of the NATS server is not trusted/)
+      t.equal(await codeOf(openLog(server, { tls: { caFile: `${cert}.missing` } }).onReady()), 'flumelog:invalid')
+      const stream = streamName()
+      const copy = path.join(folder, 'copy')
+      await openLog(server, { stream, tls: { caFile: cert } }).append('a')
+      const url = `${server.url}/${stream}`
+      const refused = await flumelog(['pull', url, copy, '--no-live'])
+      t.deepEqual([refused.code, fs.existsSync(copy)], [1, false], 'a pull that fails creates no log')
+      t.equal((await flumelog(['pull', url, copy, '--no-live', '--ca', cert])).code, 0)
+      t.equal((await flumelog(['pull', url, copy, '--no-live'], { env: { ...process.env, NATS_CA: cert } })).code, 0)
     })
     await onServer(file, '', async (server) => {
       t.equal(await codeOf(openLog(server, { tls: { caFile: cert }, timeout: 500 }).onReady()), 'flumelog:unreachable', 'a server without TLS')
     })
   })
+
+  test('a connection of the caller stays open', (t) => onServer(file, '', async (server) => {
+    const connection = await connect({ servers: server.url, inboxPrefix: '_mine' })
+    const stream = streamName()
+    const log = openLog(server, { servers: undefined, connection, stream })
+    t.equal(await log.append(['a', 'b']), 2)
+    const copy = promises(FlumeLog(path.join(processFolder(), stream)))
+    t.equal((await JetStreamLog.pull({ connection, stream }, copy.log, { live: false })).records, 2)
+    const target = streamName()
+    t.equal((await JetStreamLog.mirror(copy.log, { connection, stream: target }, { live: false })).records, 2)
+    await copy.close()
+    const reading = openLog(server, { servers: undefined, connection, stream: target })
+    t.equal((await collect(reading.log)).length, 2)
+    await server.restart()
+    t.equal(await log.append('c'), 3, 'also after a reconnect')
+    await Promise.all([log.close(), reading.close()])
+    t.equal(connection.isClosed(), false)
+    t.equal(await codeOf(log.append('d')), 'flumelog:closed')
+    await connection.flush()
+    await connection.close()
+    t.equal(await codeOf(openLog(server, { servers: undefined, connection }).onReady()), 'flumelog:invalid', 'a closed one')
+    t.throws(() => JetStreamLog({ stream, connection, user: 'u' }), { code: 'flumelog:invalid' })
+    t.throws(() => JetStreamLog({ stream, connection: {} }), { code: 'flumelog:invalid' })
+  }))
+
+  test('a user who may hear only what the inbox prefix of the connection starts', (t) => onServer(file, `authorization { users: [
+      { user: u, password: p, permissions: { subscribe: ["_mine.>"] } }
+    ] }`, async (server) => {
+    const connection = await connect({ servers: server.url, user: 'u', pass: 'p', inboxPrefix: '_mine' })
+    const stream = streamName()
+    const log = openLog(server, { servers: undefined, connection, stream })
+    const texts = Array.from({ length: 10_000 }, (_, i) => String(i))
+    await log.append('first')
+    // one by one, if that is faster
+    await Promise.all(texts.map(text => log.append(text)))
+    // the end is far: read by a consumer
+    t.deepEqual((await collect(log.log, { seqs: false })).map(String), ['first', ...texts])
+    t.equal(String(await log.get(1)), 'first')
+    await log.close()
+    await connection.close()
+  }))
 
   test('a user who may not append, or read', (t) => onServer(file, `authorization { users: [
       { user: all, password: p }
@@ -136,8 +194,8 @@ withServer('the stream of a log', (shared) => {
     const log = openLog(shared.server, { stream, timeout: 300 })
     await log.append('a')
     await manager.streams.delete(stream)
-    t.equal(await codeOf(log.append('b')), 'flumelog:server')
-    t.equal(await codeOf(log.get(1)), 'flumelog:unreachable')
+    t.equal(await codeOf(log.append('b')), 'flumelog:replaced')
+    t.equal(await codeOf(log.get(1)), 'flumelog:replaced')
     await log.close()
   })
 

@@ -33,7 +33,7 @@ withServer('bounds of streams in a JetStream stream', (shared) => {
     emptyLog: async () => openLog(shared.server),
     // there is no cache
     caches: [undefined],
-    live: { from: 5, lowerStep: 2, upperStep: 2, after: [7, 8, 12] }
+    live: { from: 5, lowerStep: 2, upperStep: 2, after: [7, 8, 12], startsLater: true }
   })
   test.onFinish(closeLogs)
 })

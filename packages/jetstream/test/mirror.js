@@ -66,6 +66,46 @@ withServer('a mirror', (shared) => {
     await log.close()
   })
 
+  test('a large record is mirrored as a whole, and not at all by a log opened without large', async (t) => {
+    const file = testFolder(t)('log')
+    const large = Buffer.alloc(5000, 'large')
+    const writer = await openLog(file, ['first'], { large: true })
+    await writer.append(large)
+    await writer.close()
+    const target = targetOf()
+    const log = await openLog(file, [])
+    const err = await mirror(log.log, target, { live: false }).catch(err => err)
+    t.equal(err.code, 'flumelog:invalid')
+    t.match(err.message, /option large/)
+    await log.close()
+    const reopened = await openLog(file, [], { large: true })
+    await mirror(reopened.log, target, { live: false })
+    t.deepEqual(await readStream(shared.server.url, target.stream).then(messages => messages.map(({ value }) => value)), ['first', large.toString()])
+    await reopened.close()
+  })
+
+  test('a mirror that waits for a server says so, and what waits', async (t) => {
+    const log = await openLog(testFolder(t)('log'), ['first'])
+    const target = targetOf()
+    const controller = new AbortController()
+    const waiters = []
+    const until = (isSo) => new Promise(resolve => waiters.push({ isSo, resolve }))
+    const mirroring = mirror(log.log, target, {
+      signal: controller.signal,
+      onProgress: (progress) => waiters.filter(({ isSo }) => isSo(progress)).forEach(({ resolve }) => resolve(progress))
+    }).catch(err => err)
+    await until(({ records, isConnected }) => records === 1 && isConnected)
+    await shared.server.stop()
+    await log.append(numbered(1, 10))
+    const { records } = await until(({ isConnected, lag }) => !isConnected && lag > 0)
+    t.equal(records, 1)
+    await shared.server.start()
+    await until(({ records, lag, isConnected }) => records === 11 && lag === 0 && isConnected)
+    controller.abort()
+    await mirroring
+    await log.close()
+  })
+
   test('a live mirror follows the log, through deletions, trims and compactions', async (t) => {
     const log = await openLog(testFolder(t)('log'), numbered(1, 50))
     const target = targetOf()

@@ -46,9 +46,18 @@ withNats('a pull that is killed', (file) => {
       }
     }
 
+    /** @type {import('child_process').ChildProcess | undefined} */
+    let child
     const working = Promise.all([append(), remove()])
+    t.teardown(async () => {
+      work.isStopped = true
+      child?.kill('SIGKILL')
+      await working.catch(() => {})
+      await log.close().catch(() => {})
+      await server.stop()
+    })
     for (let i = 0; i < KILLS; i++) {
-      const child = spawn(process.execPath, [FLUMELOG, 'pull', `${server.url}/${stream}`, copy, '--quiet'], { stdio: ['ignore', 'ignore', 'pipe'] })
+      child = spawn(process.execPath, [FLUMELOG, 'pull', `${server.url}/${stream}`, copy, '--quiet'], { stdio: ['ignore', 'ignore', 'pipe'] })
       let output = ''
       child.stderr.setEncoding('utf8').on('data', text => { output += text })
       const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve(signal ?? code)))
@@ -65,7 +74,6 @@ withNats('a pull that is killed', (file) => {
     const before = (await recordsIn(copy).catch(() => [])).length
     await pullOnce(server, stream, copy)
     await isCopy(t, server, stream, copy, `${last} messages, ${KILLS} kills, after which ${before} records were there`)
-    await server.stop()
   })
 
   test('a live pull goes on when the leader of three servers is killed, or hangs', { skip: !thorough && 'TEST_THOROUGH=1' }, async (t) => {
@@ -84,6 +92,13 @@ withNats('a pull that is killed', (file) => {
         await pause(20)
       }
     })()
+    t.teardown(async () => {
+      work.isStopped = true
+      await appending.catch(() => {})
+      await pulling.stop()
+      await log.close().catch(() => {})
+      await Promise.all(servers.map(server => server.stop()))
+    })
     for (let i = 0; i < 6; i++) {
       await pulling.until(({ seq }) => seq > work.last - 100)
       const { cluster } = JSON.parse((await request({ url: urls }, `STREAM.INFO.${stream}`)).string())
@@ -103,8 +118,6 @@ withNats('a pull that is killed', (file) => {
     t.equal(await pulling.stop(), 'stopped')
     await pullOnce({ url: urls }, stream, copy)
     await isCopy(t, { url: urls }, stream, copy, `${work.last} messages`)
-    await log.close()
-    for (const server of servers) await server.stop()
   })
 
   test.onFinish(closeLogs)

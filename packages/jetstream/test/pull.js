@@ -7,6 +7,7 @@ const RAM = require('random-access-memory')
 const test = require('tape')
 const JetStreamLog = require('..')
 const FlumeLog = require('flumelog-random-access-file')
+const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const { open } = require('flumelog-random-access-file/promises')
 const { testFolder } = require('../../../test/helpers/folder')
 const { openLog, closeLogs } = require('./helpers/jetstream')
@@ -209,14 +210,50 @@ withServer('pull', (shared) => {
     }
   })
 
-  test('a log whose index is missing, or whose file is, is refused', async (t) => {
+  test('a backup of a copy is pulled on', async (t) => {
+    const path = testFolder(t)
+    const { server } = shared
+    const { stream, log } = await newStream()
+    await log.append(numbered(0, 3000))
+    await log.del([1, 1500, 2999])
+    await pullOnce(server, stream, path('copy'))
+    const copy = await open(path('copy'))
+    await copy.backup(path('backup'))
+    await copy.backup(path('other'))
+    await copy.close()
+    t.equal((await pullOnce(server, stream, path('backup'))).records, 0)
+    await isCopy(t, server, stream, path('backup'), 'of what was there')
+    await log.append(numbered(3000, 500))
+    await log.del([2, 3, 1100, 2500, 3000, 3400])
+    const { records, deleted } = await pullOnce(server, stream, path('other'))
+    t.deepEqual({ records, deleted }, { records: 499, deleted: 5 })
+    await isCopy(t, server, stream, path('other'), 'of what is there since')
+    await log.del(100)
+    t.equal((await pullOnce(server, stream, path('other'))).deleted, 1, 'and later')
+  })
+
+  test('a log without an index that has other records is refused, and stays as it is', async (t) => {
+    const path = testFolder(t)
+    const { server } = shared
+    const { stream, log } = await newStream()
+    await log.append(numbered(0, 100))
+    await log.del(Array.from({ length: 50 }, (_, i) => 10 + i))
+    for (const [name, records] of [['none', numbered(500, 10)], ['some', [...numbered(0, 5), ...numbered(500, 10)]], ['before', numbered(60, 5)]]) {
+      const own = await open(path(name))
+      await own.append(records)
+      await own.close()
+      t.equal(await codeOf(pullOnce(server, stream, path(name))), 'flumelog:invalid', name)
+      t.equal((await recordsIn(path(name))).length, records.length)
+      t.notOk(fs.existsSync(`${path(name)}.pull`))
+    }
+  })
+
+  test('a log whose index is corrupt, or whose file is missing, is refused', async (t) => {
     const path = testFolder(t)
     const { server } = shared
     const { stream, log } = await newStream()
     await log.append(numbered(0, 10))
     await pullOnce(server, stream, path('a'))
-    fs.copyFileSync(path('a'), path('b'))
-    t.equal(await codeOf(pullOnce(server, stream, path('b'))), 'flumelog:invalid', 'no index')
     fs.copyFileSync(path('a.pull'), path('c.pull'))
     t.equal(await codeOf(pullOnce(server, stream, path('c'))), 'flumelog:invalid', 'no records')
     fs.writeFileSync(path('a.pull'), 'x')
@@ -285,6 +322,34 @@ withServer('pull', (shared) => {
     await trimmed.trim({ lt: Infinity })
     await trimmed.close()
     t.equal(await codeOf(pullOnce(server, stream, file)), 'flumelog:invalid', 'but not be trimmed: it would not be complete')
+  })
+
+  test('a copy can be compacted between the answer to an append of the pull and the pull going on', async (t) => {
+    const { server } = shared
+    const { stream, log } = await newStream()
+    const file = testFolder(t)('copy')
+    await log.append(numbered(0, 500))
+    await pullOnce(server, stream, file)
+    await log.del({ gte: 100, lt: 400 })
+    await pullOnce(server, stream, file)
+
+    const { append } = CopiedLog.prototype
+    t.teardown(() => { CopiedLog.prototype.append = append })
+    CopiedLog.prototype.append = async function (records) {
+      const seq = await append.call(this, records)
+      await new Promise((resolve, reject) => this.log.compact((err) => err ? reject(err) : resolve()))
+      return seq
+    }
+    const pulling = new Pulling(server, stream, file)
+    for (const from of [500, 510]) {
+      await log.append(numbered(from, 10))
+      await pulling.until(({ records }) => records === from - 490)
+      await log.del(from)
+      await pulling.until(({ deleted }) => deleted === (from - 490) / 10)
+    }
+    await pulling.stop()
+    CopiedLog.prototype.append = append
+    await isCopy(t, server, stream, file, 'compacted after each append')
   })
 
   async function compact (file) {

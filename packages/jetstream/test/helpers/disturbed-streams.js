@@ -94,4 +94,4 @@ async function withDisturbances (t, urls, options, disturb) {
   await reader.close()
 }
 
-module.exports = { withDisturbances, pause }
+module.exports = { withDisturbances, following, Appending, pause }

@@ -54,9 +54,10 @@ class Server {
    * @param {string} extra more of the configuration
    * @param {object} [options]
    * @param {boolean} [options.isSynced] whether it fsyncs before it acknowledges
+   * @param {string} [options.store] more of the configuration of JetStream
    * @param {string} [options.configuration] instead of that made here
    */
-  constructor (file, folder, port, extra, { isSynced = true, configuration } = {}) {
+  constructor (file, folder, port, extra, { isSynced = true, store = '', configuration } = {}) {
     this.file = file
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
@@ -65,7 +66,7 @@ class Server {
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
-jetstream { store_dir: ${JSON.stringify(path.join(folder, String(port)))}${isSynced ? ', sync_interval: always' : ''} }
+jetstream { store_dir: ${JSON.stringify(path.join(folder, String(port)))}${isSynced ? ', sync_interval: always' : ''}${store && `, ${store}`} }
 ${extra}`)
     /** @type {import('child_process').ChildProcess | null} */
     this.child = null
@@ -123,10 +124,11 @@ ${extra}`)
 /**
  * @param {string} file of the program
  * @param {string} [extra] more of the configuration
+ * @param {{ store?: string }} [options] see Server
  * @returns {Promise<Server>} that has been started
  */
-async function startServer (file, extra = '') {
-  const server = new Server(file, processFolder(), await freePort(), extra)
+async function startServer (file, extra = '', options) {
+  const server = new Server(file, processFolder(), await freePort(), extra, options)
   await server.start()
   return server
 }
