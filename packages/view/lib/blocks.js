@@ -85,7 +85,7 @@ async function wholeBlock (rows, number, encoding) {
   const end = error === null ? block.end : endOfRecords(buffer, 0, isWhole ? Math.min(layout.paddingStart(buffer), buffer.length) : buffer.length)
   const records = []
   for (const record of recordsOf({ ...block, end })) {
-    const line = record.deleted ? '' : record.kind === chunk.PART ? 'part of a large record' : (await rows.rowOf(record, encoding)).line
+    const line = record.deleted ? '' : record.kind === chunk.PART ? 'part of a large record' : (await rows.rowOf(record, { encoding })).line
     records.push({ position: record.position, length: layout.readLength(buffer, record.position), deleted: record.deleted, line: line.slice(0, MAX_LINE) })
   }
   return {

@@ -8,6 +8,7 @@ const { format, shorten } = require('flumelog-random-access-file/blocks')
 const json = require('flumelog-random-access-file/json')
 const errors = require('./errors')
 const { closedStart } = require('./json-start')
+const { packingOf, unpack } = require('./packing')
 const { timeIn } = require('./times')
 
 /** Readers of binary formats, which are loaded when they are tried. @type {Record<string, () => typeof import('./bytes-reader').BytesReader>} */
@@ -25,6 +26,9 @@ const CODEC = 'codec'
 const FITTING = 0.8
 /** Characters of a record in a list. */
 const MAX_LINE = 300
+/** The same before a match that is further behind, and matches that are marked in a line. */
+const BEFORE_MATCH = 60
+const MAX_MARKS = 50
 const CONTROLS = /(?![\t\n\r])\p{Cc}/u
 
 /**
@@ -48,6 +52,10 @@ class Decoder {
     this.time = time ?? timeIn
     /** Why the codec has not decoded the first record that it failed on. @type {string | null} */
     this.warning = null
+    /** With what each record is compressed; null: it is not, or the codec unpacks it. @type {string | null} */
+    this.packing = null
+    /** Whether samples were looked at. */
+    this.isDetected = codec !== undefined
     /** Null: not known yet. @type {string | null} */
     this.encoding = codec === undefined ? null : CODEC
     if (encoding !== undefined && encoding !== null) this.encoding = this.check(encoding)
@@ -65,11 +73,15 @@ class Decoder {
   }
 
   /**
-   * Decides what the log contains, if nobody has said so.
+   * Decides how the log is packed, and what it contains, if nobody has said so.
    * @param {Buffer[]} samples some records
    */
   detect (samples) {
-    if (this.encoding === null && samples.length > 0) this.encoding = encodingOf(samples)
+    if (samples.length === 0) return
+    this.isDetected = true
+    const packing = this.packing = packingOf(samples)
+    const contents = packing === null ? samples : samples.map(data => unpack(data, packing)).filter(data => data !== null)
+    this.encoding ??= encodingOf(contents)
   }
 
   /**
@@ -80,6 +92,11 @@ class Decoder {
   decode (data, encoding = this.encoding) {
     encoding ??= 'json'
     if (encoding === 'hex') return { kind: 'hex' }
+    if (this.packing !== null) {
+      const unpacked = unpack(data, this.packing)
+      if (unpacked === null) return plain(data)
+      data = unpacked
+    }
     if (encoding === CODEC) return this.byCodec(data) ?? plain(data)
     if (encoding in BINARY) {
       const value = attempt(() => BINARY[/** @type {string} */ (encoding)]().decode(data))
@@ -147,14 +164,36 @@ class Decoder {
 /**
  * @param {Decoded} decoded
  * @param {Buffer} data
- * @returns {string} one line, not too long
+ * @param {import('flumelog-random-access-file/json').Filter} [filter] what it looks for is marked; if that is further behind, the line starts shortly before it
+ * @returns {{ line: string, marks?: Array<[number, number]> }} one line, not too long
  */
-function lineOf (decoded, data) {
+function lineOf (decoded, data, filter) {
   const whole = decoded.json ?? decoded.text
-  if (whole === undefined) return data.toString('hex', 0, MAX_LINE / 2)
+  if (whole === undefined) return { line: data.toString('hex', 0, MAX_LINE / 2) }
+  const first = filter?.marks(whole).reduce((least, { index, length }) => Math.min(least, index + length > MAX_LINE ? index : 0), Infinity) ?? 0
+  const from = Number.isFinite(first) ? Math.max(0, first - BEFORE_MATCH) : 0
+  const text = whole.slice(from, from + 4 * MAX_LINE)
   // JSON has line breaks only between tokens
-  const text = whole.slice(0, 4 * MAX_LINE)
-  return (decoded.json !== undefined || decoded.start !== undefined ? text.replace(/\s*[\r\n]\s*/g, ' ') : text.replace(/\r?\n|\r/g, '↵')).slice(0, MAX_LINE)
+  const oneLine = decoded.json !== undefined || decoded.start !== undefined ? text.replace(/\s*[\r\n]\s*/g, ' ') : text.replace(/\r?\n|\r/g, '↵')
+  const line = `${from > 0 ? '…' : ''}${oneLine}`.slice(0, MAX_LINE)
+  return filter === undefined ? { line } : { line, marks: marksIn(line, filter) }
+}
+
+/**
+ * @param {string} line
+ * @param {import('flumelog-random-access-file/json').Filter} filter
+ * @returns {Array<[number, number]>} in order, without overlaps
+ */
+function marksIn (line, { marks }) {
+  /** @type {Array<[number, number]>} */
+  const found = []
+  for (let from = 0; found.length < MAX_MARKS;) {
+    const next = marks(line.slice(from)).sort((a, b) => a.index - b.index)[0]
+    if (next === undefined) break
+    found.push([from + next.index, from + next.index + next.length])
+    from += next.index + next.length
+  }
+  return found
 }
 
 /**

@@ -13,7 +13,8 @@ class EventStream {
     this.response = response
     this.gone = new AbortController()
     response.on('close', () => this.end())
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+    // whatever would compress them would hold them back
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
     response.flushHeaders()
     this.heartbeat = setInterval(() => { if (!response.writableNeedDrain) response.write(':\n\n') }, HEARTBEAT)
     this.heartbeat.unref()

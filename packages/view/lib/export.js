@@ -5,7 +5,7 @@
 const { cellText, finder, rowOf } = require('flumelog-random-access-file/json')
 const errors = require('./errors')
 const { written } = require('./events')
-const { filtered, nothingScanned } = require('./filtered')
+const { MAX_READ, filtered, nothingScanned } = require('./filtered')
 
 /** Bytes that are written at a time. */
 const PIECE_SIZE = 64 * 1024
@@ -16,30 +16,39 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 /**
  * @param {import('./rows').Rows} rows
  * @param {import('http').ServerResponse} response
- * @param {{ q: string, format: string, fields: string[], raw: boolean, encoding: string | null }} query
+ * @param {{ q: string, format: string, fields: string[], raw: boolean, skipCorrupt: boolean, encoding: string | null }} query skipCorrupt: whether
+ *   corrupt blocks are left out
  * @returns {Promise<void>}
- * @throws flumelog:invalid
+ * @throws flumelog:invalid, or why the export is incomplete: the answer is broken off then, so that the download fails
  */
-async function sendExport (rows, response, { q, format, fields, raw, encoding }) {
+async function sendExport (rows, response, { q, format, fields, raw, skipCorrupt, encoding }) {
   if (format !== 'ndjson' && format !== 'csv') throw errors.invalid('format must be ndjson or csv')
   if (fields.length > MAX_FIELDS) throw errors.invalid(`fields must be at most ${MAX_FIELDS}`)
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   const lineOf = format === 'ndjson' ? jsonLine : csvLineOf(fields, raw)
-  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal, most: Infinity }, nothingScanned())
+  const scanned = nothingScanned()
+  const records = filtered(rows, { q, from: rows.log.start, encoding, signal: gone.signal }, scanned)
   // a filter that is wrong is refused before anything is sent
   let next = await records.next()
+  const mustBeWhole = () => {
+    if (scanned.corrupt > 0 && !skipCorrupt) throw errors.refusal(500, 'corrupt', `corrupt blocks (${scanned.corrupt}) are missing in the export; with skipCorrupt=1, they are left out`)
+  }
+  if (next.done) mustBeWhole()
   const name = rows.log.name.replace(/[^\w.-]/g, '_')
   response.writeHead(200, { 'content-type': TYPES[format], 'content-disposition': `attachment; filename="${name}.${format}"`, 'cache-control': 'no-store' })
   let text = format === 'csv' ? rowOf(fields.length === 0 ? ['seq', 'time', 'record'] : raw ? fields : fields.map(guarded)) + '\r\n' : ''
   for (; !next.done; next = await records.next()) {
     const { record, decoded, data } = next.value
+    if (record.size > MAX_READ) throw errors.refusal(500, 'too-large', `the record at offset ${record.seq} is too large for an export; use flumelog dump`)
     text += lineOf(decoded, data, record.seq, rows.decoder.timeOf(decoded))
     if (text.length < PIECE_SIZE) continue
     await written(response, text, gone.signal)
     text = ''
   }
-  response.end(text)
+  if (text !== '') await written(response, text, gone.signal)
+  mustBeWhole()
+  response.end()
 }
 
 /**

@@ -8,7 +8,7 @@ const { ScanProgress } = require('./scan-progress')
 
 /** Hits after which a search pauses, to be continued by another request. */
 const MAX_HITS = 1000
-/** Bytes of a record that a filter looks at: more than any but large ones have. */
+/** Bytes of a record that a filter looks at, and of one that is exported: more than any but large ones have. */
 const MAX_READ = 16 * 1024 * 1024
 
 /** @typedef {import('flumelog-random-access-file/blocks').Stored} Stored */
@@ -31,7 +31,6 @@ const MAX_READ = 16 * 1024 * 1024
  * @property {boolean} [reverse]
  * @property {string | null} encoding
  * @property {AbortSignal} signal
- * @property {number} [most] bytes of a record that are read
  */
 
 /**
@@ -42,10 +41,12 @@ const MAX_READ = 16 * 1024 * 1024
  * @param {() => void | Promise<void>} [onBlocks] called now and then
  * @returns {AsyncGenerator<{ record: Stored, decoded: import('./decoder').Decoded, data: Buffer }, void, void>}
  */
-async function * filtered (rows, { q, from, until = null, reverse = false, encoding, signal, most = MAX_READ }, scanned, onBlocks = () => {}) {
+async function * filtered (rows, { q, from, until = null, reverse = false, encoding, signal }, scanned, onBlocks = () => {}) {
   const { log } = rows
   const { blockSize } = log
   const filter = filterOf(q, encoding)
+  // what is packed is not in the bytes
+  const { mayMatch } = rows.decoder.packing !== null && encoding !== 'hex' ? { mayMatch: () => true } : filter
   scanned.missing = filter.missing()
   const low = reverse ? until ?? 0 : from
   const high = reverse ? from + 1 : until ?? Infinity
@@ -54,7 +55,7 @@ async function * filtered (rows, { q, from, until = null, reverse = false, encod
       const { offset, buffer, end, sealed, error } = block
       if (reverse ? offset + blockSize <= low : offset >= high) return
       if (error !== null) scanned.corrupt++
-      else if (offset >= low && offset + blockSize <= high && !filter.mayMatch(buffer, end) && !buffer.includes(chunk.MAGIC)) scanned.records += countIn(block)
+      else if (offset >= low && offset + blockSize <= high && !mayMatch(buffer, end) && !buffer.includes(chunk.MAGIC)) scanned.records += countIn(block)
       else {
         const records = [...recordsOf(block)]
         for (const record of reverse ? records.reverse() : records) {
@@ -62,8 +63,8 @@ async function * filtered (rows, { q, from, until = null, reverse = false, encod
           if (record.deleted || record.kind === chunk.PART || record.seq < low || record.seq >= high) continue
           scanned.records++
           scanned.at = reverse ? record.seq - 1 : record.next
-          if (record.kind === chunk.PLAIN && !filter.mayMatch(buffer, record.position + layout.LENGTH_SIZE + record.size, record.position)) continue
-          const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, most, encoding) : rows.readPlain(record, encoding)
+          if (record.kind === chunk.PLAIN && !mayMatch(buffer, record.position + layout.LENGTH_SIZE + record.size, record.position)) continue
+          const { decoded, data } = record.kind === chunk.LAST ? await rows.read(record, MAX_READ, encoding) : rows.readPlain(record, encoding)
           const isHit = filter.matches(decoded, data)
           scanned.missing = filter.missing()
           if (isHit) yield { record, decoded, data }
@@ -95,21 +96,22 @@ function countIn ({ buffer, end }) {
 /**
  * @param {Rows} rows
  * @param {EventStream} events
- * @param {{ q: string, from: number, until: number | null, reverse: boolean, encoding: string | null }} query
+ * @param {{ q: string, from: number, until: number | null, reverse: boolean, encoding: string | null, columns: string[][] }} query
  */
 async function sendFiltered (rows, events, query) {
   const { log } = rows
-  const { from, until, reverse, encoding } = query
+  const { q, from, until, reverse, encoding, columns } = query
+  const shown = { columns, filter: filterOf(q, encoding) }
   const progress = new ScanProgress(events, { from, to: until ?? (reverse ? log.start : log.limit) })
   const scanned = { ...nothingScanned(), at: from }
   let hits = 0
   const counts = () => ({ hits, scanned: scanned.records, corrupt: scanned.corrupt })
   const found = filtered(rows, { ...query, signal: events.signal }, scanned, () => progress.tell(scanned.at, counts()))
-  for await (const { record } of found) {
-    await events.send('hit', await rows.rowOf(record, encoding))
+  for await (const { record, decoded, data } of found) {
+    await events.send('hit', rows.rowFrom(record, decoded, data, shown))
     if (++hits === MAX_HITS) return await events.send('end', { at: scanned.at, next: scanned.at, ...counts(), missing: scanned.missing })
   }
   await events.send('end', { at: scanned.at, next: until === null ? null : reverse ? until - 1 : until, ...counts(), missing: scanned.missing })
 }
 
-module.exports = { filtered, nothingScanned, sendFiltered }
+module.exports = { MAX_READ, filtered, nothingScanned, sendFiltered }

@@ -1,83 +1,54 @@
 'use strict'
 
-// New records, as this process or another appends them.
+// What has been appended since a reader looked last, by this process or another.
 
 const { chunk, recordsOf } = require('flumelog-random-access-file/blocks')
 
-/** Milliseconds between two looks at the end of the log. */
-const INTERVAL = 250
-/** The same between two reports of counters. */
-const STATS_INTERVAL = 1000
-/** The newest rows that are sent at a time. */
-const MAX_ROWS = 50
-/** Bytes that are counted record by record at a time; beyond them, the rest is estimated. */
-const MAX_COUNTED = 16 * 1024 * 1024
+/** Bytes that are counted record by record; beyond them, the rest is estimated. */
+const MAX_COUNTED = 4 * 1024 * 1024
+
+/** @typedef {import('./viewed-log').ViewedLog} ViewedLog */
 
 /**
- * @typedef {import('./rows').Rows} Rows
- * @typedef {import('./events').EventStream} EventStream
+ * @typedef {object} News
+ * @property {string} id of the log: another one when all offsets are others
+ * @property {number} start offset
+ * @property {number} end offset
+ * @property {number} count records from `from` to `end`, estimated if they are many
+ * @property {number | null} records of the whole log; null: not known
+ * @property {number} lag bytes that are written and cannot be read yet
  */
 
 /**
- * @param {Rows} rows
- * @param {EventStream} events
- * @param {{ from: number, id: string | null, encoding: string | null }} query from: offset up to which the reader has seen the log; id: the
- *   log's then, null: now
+ * @param {ViewedLog} log
+ * @param {{ from: number, id: string | null }} seen offset up to which the reader knows the log, and the log's id then; null: now
+ * @param {AbortSignal} signal
+ * @returns {Promise<News>}
  */
-async function sendLive (rows, events, { from, id: seenId, encoding }) {
-  const { log } = rows
-  const { signal } = events
-  let id = seenId ?? log.log.id
-  let seen = Math.min(Math.max(from, log.start), log.end)
-  let appended = 0
-  let statsAt = Date.now()
-  await sendStats(log, events, 0)
-  while (!signal.aborted) {
-    await log.ready()
-    if (log.log.id !== id) {
-      id = log.log.id
-      seen = log.end
-      await events.send('compacted', { id, start: log.start })
-    }
-    const { end } = log
-    if (end > seen) {
-      const count = await countFrom(log, seen, end, signal)
-      const newest = await rows.list({ from: end - 1, count: MAX_ROWS, reverse: true, encoding })
-      await events.send('append', { rows: newest.rows.filter(({ seq }) => seq >= seen).reverse(), count, end })
-      appended += count
-      seen = end
-    }
-    const now = Date.now()
-    if (now - statsAt >= STATS_INTERVAL) {
-      await sendStats(log, events, appended / (now - statsAt) * 1000)
-      statsAt = now
-      appended = 0
-    }
-    await pause(signal)
-  }
+async function newsSince (log, { from, id }, signal) {
+  const { end } = log
+  // offsets of before a compaction are not those of this log
+  const count = id !== null && id !== log.id ? 0 : await countBetween(log, Math.max(from, log.start), end, signal)
+  return { id: log.id, start: log.start, end, count, records: log.recordCount, lag: await lagOf(log) }
 }
 
 /**
- * @param {import('./viewed-log').ViewedLog} log
- * @param {EventStream} events
- * @param {number} rate records per second
+ * @param {ViewedLog} log
+ * @returns {Promise<number>} what a writer has written and not acknowledged, or a reader has not seen yet
  */
-async function sendStats (log, events, rate) {
-  const { inFlight } = log.log.stats()
-  const isFollower = log.isFollowing
-  // what a writer has written and not acknowledged, or a reader has not seen yet
-  const lag = isFollower ? Math.max(0, await log.fileSize() - log.limit) : inFlight.bytes
-  await events.send('stats', { end: log.end, start: log.start, records: log.recordCount, rate: Math.round(rate * 10) / 10, lag })
+async function lagOf (log) {
+  return log.isFollowing ? Math.max(0, await log.fileSize() - log.limit) : log.log.stats().inFlight.bytes
 }
 
 /**
- * @param {import('./viewed-log').ViewedLog} log
+ * @param {ViewedLog} log
  * @param {number} from offset
  * @param {number} end
  * @param {AbortSignal} signal
  * @returns {Promise<number>} records from there on, estimated if they are many
  */
-async function countFrom (log, from, end, signal) {
+async function countBetween (log, from, end, signal) {
+  if (from >= end) return 0
   let count = 0
   for await (const blocks of log.scan({ from, signal })) {
     let at = from
@@ -91,18 +62,4 @@ async function countFrom (log, from, end, signal) {
   return count
 }
 
-/** @param {AbortSignal} signal */
-function pause (signal) {
-  return new Promise(resolve => {
-    const timer = setTimeout(done, INTERVAL)
-    signal.addEventListener('abort', done)
-
-    function done () {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve(undefined)
-    }
-  })
-}
-
-module.exports = { sendLive }
+module.exports = { newsSince }

@@ -28,7 +28,8 @@ async function sendNumbers (rows, events) {
     records: counts.records - counts.parts,
     parts: counts.parts,
     bytes: counts.bytes,
-    deleted: counts.deleted,
+    deleted: counts.deleted - counts.freed,
+    freed: counts.freed,
     deletedBytes: counts.deletedBytes,
     framing: counts.framing,
     padding,
@@ -77,4 +78,4 @@ async function lagOf (log, seq) {
   return null
 }
 
-module.exports = { sendNumbers }
+module.exports = { sendNumbers, cursorsOf }

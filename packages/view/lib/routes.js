@@ -1,19 +1,24 @@
 'use strict'
 
-// The JSON interface of the page: docs/view.md in code.
+// The JSON interface of the page, which README.md describes.
 
 const { filterOf } = require('flumelog-random-access-file/json')
-const { findAt, findValue } = require('./find')
+const errors = require('./errors')
+const { findAt, findTime, findValue } = require('./find')
 const { summaries, wholeBlock } = require('./blocks')
 const { EventStream } = require('./events')
+const { sendContent } = require('./content')
 const { sendExport } = require('./export')
 const { sendFiltered } = require('./filtered')
-const { sendLive } = require('./live')
+const { newsSince } = require('./live')
 const { sendNumbers } = require('./numbers')
+const { overviewOf } = require('./overview')
+const { pathsOf } = require('./paths')
 const { sendVerified } = require('./verify')
 
 const MAX_ROWS = 200
 const MAX_BLOCKS = 1024
+const MAX_COLUMNS = 20
 
 /**
  * @typedef {import('./rows').Rows} Rows
@@ -35,7 +40,8 @@ const ANSWERS = {
   async log ({ rows: { log, decoder } }) {
     return {
       name: log.name,
-      id: log.log.id,
+      id: log.id,
+      isListed: log.isListed,
       start: log.start,
       end: log.end,
       lastSeq: log.log.since.value,
@@ -53,19 +59,24 @@ const ANSWERS = {
     const reverse = parameters.flag('reverse')
     const from = parameters.natural('from', reverse ? log.limit : log.start)
     const count = parameters.natural('count', 50, MAX_ROWS)
-    const { rows: list, next } = await rows.list({ from, count, reverse, deleted: parameters.flag('deleted'), encoding })
-    return { rows: list, start: log.start, end: log.end, next, warning: rows.decoder.warning }
+    const { rows: list, next, at } = await rows.list({ from, count, reverse, deleted: parameters.flag('deleted'), encoding, columns: columnsOf(parameters) })
+    return { rows: list, start: log.start, end: log.end, next, at, warning: rows.decoder.warning }
   },
 
-  async record ({ rows, parameters, encoding }) {
-    const { answer, json } = await rows.record(parameters.natural('seq', null), encoding)
+  async record ({ rows, parameters, encoding, gone }) {
+    const { answer, json } = await rows.record(parameters.natural('seq', null), encoding, gone)
     // as it is written: parsing it would round long numbers
     return json === undefined ? answer : `${JSON.stringify(answer).slice(0, -1)},"value":${json}}`
   },
 
-  async find ({ rows, parameters, encoding }) {
-    const path = parameters.text('path')
-    return path === null ? await findAt(rows, parameters.text('at') ?? '') : await findValue(rows, path, parameters.text('value') ?? '', encoding)
+  overview: ({ rows, encoding, gone }) => overviewOf(rows, encoding, gone),
+  paths: async ({ rows, encoding }) => ({ paths: await pathsOf(rows, encoding) }),
+
+  async find ({ rows, parameters, encoding, gone }) {
+    const time = parameters.text('time')
+    if (time !== null) return await findTime(rows, time, encoding)
+    const where = parameters.text('where')
+    return where === null ? await findAt(rows, parameters.text('at') ?? '', gone) : await findValue(rows, where, encoding, gone)
   },
 
   async blocks ({ rows: { log }, parameters, gone }) {
@@ -73,7 +84,10 @@ const ANSWERS = {
     return { from, blocks: await summaries(log, from, parameters.natural('count', MAX_BLOCKS, MAX_BLOCKS), gone) }
   },
 
-  block: ({ rows, parameters, encoding }) => wholeBlock(rows, parameters.natural('number', null), encoding)
+  block: ({ rows, parameters, encoding }) => wholeBlock(rows, parameters.natural('number', null), encoding),
+
+  // asked again and again, since a browser has six connections to a server: whatever held one would keep the seventh window waiting
+  live: ({ rows: { log }, parameters, gone }) => newsSince(log, { from: parameters.natural('from', log.end), id: parameters.text('id') }, gone)
 }
 
 /** What reads all of the log: only some at a time. @type {Record<string, Send>} */
@@ -86,8 +100,11 @@ const SCANS = {
     const q = parameters.text('q') ?? ''
     // what is wrong with it is said before anything is sent
     filterOf(q, encoding)
-    await stream(rows, response, events => sendFiltered(rows, events, { q, from, until, reverse, encoding }))
+    const columns = columnsOf(parameters)
+    await stream(rows, response, events => sendFiltered(rows, events, { q, from, until, reverse, encoding, columns }))
   },
+
+  content: ({ rows, parameters, encoding }, response) => sendContent(rows, response, { seq: parameters.natural('seq', null), form: parameters.text('form') ?? 'stored', encoding }),
 
   numbers: ({ rows }, response) => stream(rows, response, events => sendNumbers(rows, events)),
   verify: ({ rows }, response) => stream(rows, response, events => sendVerified(rows, events)),
@@ -97,16 +114,21 @@ const SCANS = {
     format: parameters.text('format') ?? 'ndjson',
     fields: parameters.text('fields')?.split(',') ?? [],
     raw: parameters.flag('raw'),
+    skipCorrupt: parameters.flag('skipCorrupt'),
     encoding
   })
 }
 
-/** What goes on for as long as its reader stays. @type {Record<string, Send>} */
-const LIVE = {
-  async live ({ rows, parameters, encoding }, response) {
-    const from = parameters.natural('from', rows.log.end)
-    await stream(rows, response, events => sendLive(rows, events, { from, id: parameters.text('id'), encoding }))
-  }
+/**
+ * @param {Parameters} parameters
+ * @returns {string[][]} paths
+ * @throws flumelog:invalid
+ */
+function columnsOf (parameters) {
+  const columns = (parameters.text('columns')?.split(',') ?? []).map(path => path.split('.'))
+  if (columns.length > MAX_COLUMNS) throw errors.invalid(`columns must be at most ${MAX_COLUMNS}`)
+  if (columns.some(path => path.includes(''))) throw errors.invalid('columns must be paths separated by commas, such as at,value.author')
+  return columns
 }
 
 /**
@@ -125,4 +147,4 @@ async function stream ({ log }, response, send) {
   }
 }
 
-module.exports = { ANSWERS, SCANS, LIVE }
+module.exports = { ANSWERS, SCANS }

@@ -1,12 +1,15 @@
 'use strict'
 
-// Who may look at a log: a browser on this machine that was given the token, and no page of another site.
+// Who may look at a log: a page on this machine that was given the token, and no page of another site.
 
 const { timingSafeEqual, createHash } = require('crypto')
+const { format } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 /** @typedef {import('http').IncomingMessage} Request */
 
+/** Characters of an address. */
+const MAX_URL = 8192
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
 /** Nothing is loaded from elsewhere, nothing inline is run, and no other page can frame this one. */
@@ -30,7 +33,7 @@ function mustBeFromHere ({ method, headers }, hosts) {
   if (method !== 'GET' && method !== 'HEAD') throw errors.refusal(405, 'method', 'only GET is answered')
   const { host = '', origin } = headers
   if (hosts !== null && !hosts.includes(host) && !hosts.includes(host.replace(/:\d+$/, ''))) {
-    throw errors.refusal(403, 'host', 'this name does not lead to the viewer; use the address that it has printed')
+    throw errors.refusal(403, 'host', `the view is not shown at ${format(host)}, only at ${hosts.join(', ')}. Use one of these, or name others in the option \`hosts\``)
   }
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) throw errors.refusal(403, 'origin', 'other sites may not ask')
   const site = headers['sec-fetch-site']
@@ -39,22 +42,25 @@ function mustBeFromHere ({ method, headers }, hosts) {
 }
 
 /**
- * Cookies do not tell ports apart, so their names do.
- * @param {Request} request
+ * @param {string} address
+ * @throws what is to be answered
  */
-function cookieName ({ socket }) {
-  return `flumelog-view-${socket.localPort ?? 0}`
+function mustBeShort (address) {
+  if (address.length > MAX_URL) throw errors.refusal(414, 'too-long', `an address must have at most ${MAX_URL} characters`)
 }
 
 /**
+ * A header, since a browser sends cookies to every server on this machine, whatever its port. Downloads have it in the address: a link
+ * cannot have headers.
  * @param {Request} request
+ * @param {URLSearchParams} search
  * @param {string} token
- * @returns {boolean} whether it has the token in its cookie
+ * @throws what is to be answered
  */
-function hasCookie (request, token) {
-  const name = cookieName(request)
-  const cookies = (request.headers.cookie ?? '').split(';').map(cookie => cookie.trim())
-  return cookies.some(cookie => cookie.startsWith(`${name}=`) && isToken(cookie.slice(name.length + 1), token))
+function mustHaveToken ({ headers }, search, token) {
+  if (!isToken(String(headers['flumelog-token'] ?? search.get('token') ?? ''), token)) {
+    throw errors.refusal(403, 'token', 'use the address that flumelog view has printed in its terminal: it ends with ?token=…, without which the log is not shown')
+  }
 }
 
 /**
@@ -71,4 +77,4 @@ function digest (text) {
   return createHash('sha256').update(text).digest()
 }
 
-module.exports = { HEADERS, LOOPBACK, cookieName, hasCookie, isToken, mustBeFromHere }
+module.exports = { HEADERS, LOOPBACK, mustBeFromHere, mustBeShort, mustHaveToken }

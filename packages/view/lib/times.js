@@ -29,7 +29,15 @@ function millisecondsOf (value) {
     const unit = unitOf(value)
     return unit === null ? null : value * unit.milliseconds
   }
-  const date = typeof value === 'string' ? parseDate(value) : null
+  return typeof value === 'string' ? timeOfDate(value) : null
+}
+
+/**
+ * @param {string} text an ISO date
+ * @returns {number | null} milliseconds since 1970; null: it is none
+ */
+function timeOfDate (text) {
+  const date = parseDate(text)
   return date === null ? null : date.seconds * 1000 + Number(`0.${date.fraction}0`) * 1000
 }
 
@@ -46,4 +54,4 @@ function own (object, name) {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-module.exports = { timeIn }
+module.exports = { timeIn, timeOfDate }

@@ -11,7 +11,7 @@
 /**
  * @typedef {object} ViewOptions
  * @property {string} [prefix] path below which the viewer is mounted, such as `/log`; default: that of the router, or none
- * @property {string} [token] what a browser has to know: it is given `PREFIX/?token=TOKEN`, which becomes a cookie. Default: none, so
+ * @property {string} [token] what a browser has to know: it is given `PREFIX/?token=TOKEN`, and sends it in the header `flumelog-token`. Default: none, so
  *   whoever reaches the server sees the log
  * @property {string[] | null} [hosts] names that lead to the server, as in the header `Host`, with or without a port; null: any, since the
  *   server has checked that. Default: names of this machine

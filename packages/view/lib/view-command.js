@@ -1,15 +1,14 @@
 'use strict'
 
-// flumelog view: shows a log in a browser.
+// flumelog view: shows a log, or several, in a browser.
 
+const fs = require('fs')
 const path = require('path')
-const FlumeLog = require('flumelog-random-access-file')
-const { choiceOption, close, codeOf, ENCODING_ALIASES, fileName, helpText, InvalidArgumentError, stopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { choiceOption, codeOf, ENCODING_ALIASES, fileName, helpText, InvalidArgumentError, stopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { openBrowser } = require('./browser')
+const { LogList } = require('./log-list')
 const { startServer } = require('./server')
-
-/** Bytes: what is looked at again, as when the reader scrolls back, need not be read again. */
-const CACHE_SIZE = 16 * 1024 * 1024
+const { ShownFile } = require('./shown-file')
 
 /**
  * @typedef {object} ViewOptions
@@ -24,17 +23,21 @@ Examples:
   flumelog view my.log
   flumelog view my.log --port 8080 --no-open
   flumelog view my.log --codec ./my-codec.js
+  flumelog view a.log b.log
+  flumelog view data/
 
-The log is opened read-only, and is followed if another process writes it. The server listens on 127.0.0.1, and answers only browsers that were given the token in the address: do not pass that on. A codec is a module with a function \`decode\`, which is given the bytes of a record and returns what is shown; with \`buffer: false\` it is given text.
+Of several logs, and of a folder, a list is shown, which leads to each of them. A folder is looked at again when the list is loaded.
+
+A log is opened read-only, and is followed if another process writes it. The server listens on 127.0.0.1, and answers only browsers that were given the token in the address: do not pass that on. A codec is a module with a function \`decode\`, which is given the bytes of a record and returns what is shown; with \`buffer: false\` it is given text.
 
 Ctrl-C stops it.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
   program.command('view')
-    .summary('look into a log in a browser')
+    .summary('look into a log in a browser, or into several')
     .description('Starts a server on this machine that shows a log in a browser: its records, its blocks, its numbers, and what is appended.')
-    .argument('<file>', 'the log', fileName)
+    .argument('<file...>', 'the log; several logs, or folders of logs, are listed', fileNames)
     .option('--port <number>', 'port of the server; 0: a free one', port, 0)
     .option('--no-open', 'print the address, and open no browser')
     .addOption(choiceOption('-e, --encoding <name>', 'what records contain; default: found by trying', ['json', 'utf8', 'hex', 'bipf', 'cbor', 'msgpack'], ENCODING_ALIASES))
@@ -44,26 +47,41 @@ function define (program) {
 }
 
 /**
- * @param {string} file
+ * @param {string[]} files
  * @param {ViewOptions} options
  * @param {import('commander').Command} command
  */
-async function view (file, { port, open, encoding, codec: module }, command) {
+async function view (files, { port, open, encoding, codec: module }, command) {
   if (encoding !== undefined && module !== undefined) command.error('--encoding cannot be used with --codec')
   const codec = module === undefined ? undefined : await loadCodec(module)
-  const log = FlumeLog(file, { readOnly: true, large: true, cacheSize: CACHE_SIZE })
-  await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(undefined)))
-  const server = await startServer(log, { port, encoding, codec }).catch(async (err) => {
-    await close(log)
-    throw codeOf(err) === 'EADDRINUSE' ? new UserError(`${file}: port ${port} is taken; use another one, or none`) : err
+  const isList = files.length > 1 || fs.statSync(files[0], { throwIfNoEntry: false })?.isDirectory() === true
+  const subject = files.length > 1 ? `${files[0]} and ${files.length - 1} more` : files[0]
+  /** @type {ShownFile | LogList | null} */
+  let shown = null
+  const server = await startServer(async (access) => {
+    const options = { ...access, encoding, codec }
+    shown = isList ? new LogList(files, options) : new ShownFile(files[0], options)
+    await shown.open()
+    return shown
+  }, port).catch(err => {
+    throw codeOf(err) === 'EADDRINUSE' ? new UserError(`${subject}: port ${port} is taken; use another one, or none`) : err
   })
   process.stdout.write(`${server.address}\n`)
-  if (!open) writeStderr(`${file}: open this address in a browser; Ctrl-C stops the server`)
-  else if (await openBrowser(server.address)) writeStderr(`${file}: opening a browser; Ctrl-C stops the server`)
-  else writeStderr(`${file}: no browser was found; open this address in one. Ctrl-C stops the server`)
+  if (!open) writeStderr(`${subject}: open this address in a browser; Ctrl-C stops the server`)
+  else if (await openBrowser(server.address)) writeStderr(`${subject}: opening a browser; Ctrl-C stops the server`)
+  else writeStderr(`${subject}: no browser was found; open this address in one. Ctrl-C stops the server`)
   await stopped()
   await server.close()
-  await close(log)
+  await /** @type {ShownFile | LogList | null} */ (shown)?.close()
+}
+
+/**
+ * @param {string} text
+ * @param {string[]} [before]
+ * @returns {string[]} of one more argument
+ */
+function fileNames (text, before = []) {
+  return [...before, fileName(text)]
 }
 
 /**

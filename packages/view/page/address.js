@@ -9,10 +9,14 @@
  * @property {'tree' | 'text' | 'hex' | null} panel what is open of the selected record
  * @property {string} encoding empty: found by trying
  * @property {number | null} block the selected one
+ * @property {string} columns paths, separated by commas
+ * @property {'' | '1'} hidden whether deleted records are
  */
 
 const VIEWS = ['records', 'shelf', 'numbers']
 const PANELS = ['tree', 'text', 'hex']
+/** As many as the server gives. */
+const MAX_COLUMNS = 20
 /** Browsers refuse more than some changes of the address per second. */
 const INTERVAL = 250
 
@@ -28,7 +32,9 @@ export function parse (fragment) {
     q: params.get('q') ?? '',
     panel: oneOf('panel', PANELS),
     encoding: params.get('encoding') ?? '',
-    block: offset('block')
+    block: offset('block'),
+    columns: (params.get('columns') ?? '').split(',').filter(path => /^[^.]+(\.[^.]+)*$/.test(path)).slice(0, MAX_COLUMNS).join(','),
+    hidden: params.get('hidden') === '1' ? '1' : ''
   })
 }
 

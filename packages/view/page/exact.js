@@ -8,17 +8,18 @@ export class Exact {
   }
 }
 
-const LONG = /\d{16}|\d\.\d{15}|\de/i
-
 /**
- * @param {{ value?: any, text: string | null, encoding: string, truncated: boolean }} record
- * @returns {any} its value, with long numbers as they are written, where the browser tells how
+ * @param {string} text JSON
+ * @returns {any} its value, with the numbers that would be rounded as they are written, where the browser tells how
  */
-export function exactValue ({ value, text, encoding, truncated }) {
-  if (value === undefined || encoding !== 'json' || truncated || text === null || !LONG.test(text)) return value
+export function parseExact (text) {
   try {
-    return JSON.parse(text, (key, found, context) => typeof found === 'number' && context?.source !== undefined && String(found) !== context.source ? new Exact(context.source) : found)
+    return JSON.parse(text, (_, found, context) => typeof found === 'number' && context?.source !== undefined && isRounded(found, context.source) ? new Exact(context.source) : found)
   } catch {
-    return value // it is too deep
+    return JSON.parse(text) // it is too deep
   }
 }
+
+/** @param {number} found @param {string} source */
+const isRounded = (found, source) => String(found) !== source && LONG.test(source)
+const LONG = /\d{16}|\d\.\d{15}|\de/i

@@ -24,23 +24,41 @@ export const percent = (/** @type {number} */ fraction, digits = 0) => `${(fract
 
 /**
  * @param {number} ms since 1970
- * @returns {string} in UTC, to the second; empty if there is no such time
+ * @returns {string} in UTC, to the millisecond; empty if there is no such time
  */
 export function time (ms) {
   const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString().replace('T', ' ').replace(/\.\d+Z$/, '')
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString().replace('T', ' ').replace('Z', '')
 }
+
+/**
+ * @param {number} ms since 1970
+ * @returns {string} in the zone of this browser
+ */
+export function localTime (ms) {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? '' : date.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'long' })
+}
+
+/** Joiners of emoji, and of letters of scripts that need them; between others, they hide differences. */
+const JOINED = /(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]|(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}])[\p{L}\p{M}])[\u200c\u200d](?=\p{Extended_Pictographic}|(?![\p{scx=Latin}\p{scx=Greek}\p{scx=Cyrillic}])[\p{L}\p{M}])/u
 
 /**
  * Makes hidden characters visible, so that a record looks like what it contains.
  * @param {string} text
  */
 export function visible (text) {
-  return text.replace(HIDDEN, (character) => {
+  return text.replace(HIDDEN, (character, index) => {
+    if ((character === '\u200c' || character === '\u200d') && isJoined(text, index)) return character
     const code = character.charCodeAt(0)
     if (code < 0x20) return String.fromCharCode(0x2400 + code)
     return code === 0x7f ? '\u2421' : `\\u${code.toString(16).padStart(4, '0')}`
   })
+}
+
+/** @param {string} text @param {number} index of a joiner */
+function isJoined (text, index) {
+  return JOINED.test(text.slice(Math.max(0, index - 2), index + 3))
 }
 
 /** @param {string} base64 */

@@ -2,15 +2,19 @@
 
 import { Component, html } from './vendor/preact.js'
 import { RecordWindow } from './window.js'
-import { RecordRow } from './row.js'
+import { RecordRow, commonPrefix } from './row.js'
 import { Scrollbar } from './scrollbar.js'
 import { Glide } from './glide.js'
 import { Scan } from './scan.js'
-import { plural } from './format.js'
+import { isOutage } from './api.js'
+import { count, plural } from './format.js'
 
 export const ROW_HEIGHT = 28
 const LINE = 1
 const OVERSCAN = 4
+/** Width of a character of an offset, and of the column at least, in pixels. */
+const DIGIT = 8
+const MIN_OFFSET = 104
 /** Widths below which columns are left out, in pixels. A query of the container would cost more per frame. */
 const WIDTHS = { narrow: 560, middling: 760 }
 
@@ -22,11 +26,13 @@ export class RecordList extends Component {
     this.stopLoad = null
     /** Set by the reader, or by an error: nothing is loaded until the reader asks for it. */
     this.isPaused = false
-    this.hasFailed = false
+    /** What has failed: its error, and what tries it again. @type {{ error: Error, retry: () => void } | null} */
+    this.failure = null
+    /** Whether the end is seen, so that what is appended is to be seen, too. */
+    this.isFollowing = false
     /** Offset to load from while another load for the scroll bar is in progress. */
     this.wanted = null
     this.news = 0
-    this.liveEnd = 0
     this.loads = 0
     this.scan = new Scan()
     /** Whether the rows are those of another place, until a load brings others. */
@@ -47,7 +53,10 @@ export class RecordList extends Component {
   componentDidUpdate (previous) {
     const { source, start } = this.props
     if (previous.source !== source) this.start()
-    else if (previous.start < start && this.window.dropBefore(start)) this.changed()
+    else if (this.window.start < start) {
+      this.window.trim(start)
+      this.changed()
+    }
   }
 
   componentWillUnmount () {
@@ -62,17 +71,18 @@ export class RecordList extends Component {
     const width = Object.keys(WIDTHS).find(name => clientWidth <= WIDTHS[name]) ?? ''
     if (width !== this.state.width) this.setState({ width })
     if (clientHeight === this.window.height) return
-    const wasAtEnd = this.window.isAtEnd
     this.window.height = clientHeight
-    if (wasAtEnd) this.window.scrollToEnd()
+    if (this.isFollowing) this.window.scrollToEnd()
     this.window.clamp()
     this.changed()
   }
 
   start () {
     this.news = 0
-    this.liveEnd = 0
-    this.seek(this.props.at ?? this.props.start)
+    this.window.start = this.props.start
+    this.window.end = this.props.end
+    if (this.props.at === null && !this.props.isFiltered) this.seekEnd()
+    else this.seek(this.props.at ?? this.props.start)
   }
 
   // Loading
@@ -80,14 +90,15 @@ export class RecordList extends Component {
   /** Shows the records from an offset on. @param {number} offset @param {{ end?: boolean, select?: boolean }} [options] end: those before it */
   seek (offset, { end = false, select = false } = {}) {
     this.isSelecting = select
+    this.isFollowing = false
     this.stopLoad?.()
-    this.stopLoad = null
     this.isPaused = false
+    this.failure = null
     this.wanted = null
     this.glide.stop()
     // rows stay until others come; hits of another scan do not
-    this.isStale = !this.props.isFiltered
-    if (!this.isStale) this.window.clear()
+    this.isStale = true
+    if (this.props.isFiltered) this.replace(offset, end)
     this.load(offset, end, true)
     this.setState({})
   }
@@ -98,46 +109,44 @@ export class RecordList extends Component {
     else this.seek(offset)
   }
 
-  /** Drops rows that have been waiting for others. */
-  replace () {
-    if (this.isStale) this.window.clear()
+  /** Drops rows that have been waiting for others. @param {number} offset next to which these are @param {boolean} isFollowing whether it is the end */
+  replace (offset, isFollowing) {
+    if (!this.isStale) return
+    this.window.clear(offset)
     this.isStale = false
+    this.isFollowing = isFollowing
   }
 
   seekStart (select = false) {
-    this.seek(this.props.start, { select })
+    this.seek(this.window.start, { select })
   }
 
   seekEnd (select = false) {
+    const { start, end } = this.window
     this.news = 0
-    this.seek(this.end, { end: true, select })
+    if (end > start) this.seek(end, { end: true, select })
+    else this.seekStart()
   }
 
-  /** The log's end; live events tell it before the page is drawn again. */
-  get end () {
-    return Math.max(this.props.end, this.liveEnd)
-  }
-
-  /** @param {number} from @param {boolean} reverse @param {boolean} isFresh whether these are the first rows */
-  load (from, reverse, isFresh) {
+  /** @param {number} offset @param {boolean} reverse whether to load the records before the offset @param {boolean} isFresh whether these are the first rows */
+  load (offset, reverse, isFresh) {
     const { source, onScan, onError, onBounds } = this.props
-    const list = this.window
+    const { scan, window: list } = this
     const load = ++this.loads
-    const { end } = this
+    const { start, end } = list
     const isCurrent = () => load === this.loads
-    const { scan } = this
-    const until = scan.begin({ from, reverse, isFresh, start: this.props.start, end })
+    const until = scan.begin({ offset, reverse, isFresh, start, end })
     onScan?.(scan)
     const stop = source({
-      from,
+      from: reverse ? offset - 1 : offset,
       until,
       reverse,
-      onRows: (rows) => {
+      onRows: (rows, reached) => {
         if (!isCurrent()) return
-        this.replace()
-        if (reverse) list.addBefore(rows)
-        else list.addAfter(rows)
-        if (isFresh && reverse) list.scrollToEnd()
+        this.replace(offset, reverse)
+        if (reverse) list.addBefore(rows, reached)
+        else list.addAfter(rows, reached)
+        if (this.isFollowing) list.scrollToEnd()
         if (this.isSelecting && rows.length > 0) {
           this.isSelecting = false
           this.props.onSelect(reverse ? list.rows.at(-1).seq : list.rows[0].seq)
@@ -150,101 +159,73 @@ export class RecordList extends Component {
         onScan?.(scan)
       },
       onBounds,
-      onEnd: (next) => {
+      onEnd: (isAll) => {
         if (!isCurrent()) return
         this.stopLoad = null
-        this.replace()
-        if (reverse) {
-          list.before = next
-          list.isFirst = next === null
-          if (isFresh && from >= end) list.isLast = true
-        } else {
-          // records that are appended later are all that is left to scan
-          list.after = next ?? (this.props.isFiltered ? end : null)
-          list.isLast = next === null
-          if (isFresh && from <= this.props.start) list.isFirst = true
-        }
-        if (isFresh && reverse) list.scrollToEnd()
-        scan.end(next)
+        scan.end(isAll)
         onScan?.(scan)
-        this.loadWanted()
-        this.changed()
+        if (isAll) list.reached(reverse ? start : end)
+        if (this.wanted !== null) this.seek(this.wanted)
+        // more than a page was appended: only the last of it is shown
+        else if (this.isFollowing && !isAll && !reverse && !this.props.isFiltered) this.seekEnd()
+        else this.changed()
       },
-      onError: (err) => {
+      onError: (error) => {
         if (!isCurrent()) return
         this.stopLoad = null
         this.isPaused = true
-        this.hasFailed = true
-        this.replace()
-        this.halt()
-        onError(err)
+        // rows that waited for others stay where they are
+        this.isStale = false
+        this.failure = { error, retry: () => isFresh ? this.seek(offset, { end: reverse, select: this.isSelecting }) : this.resume() }
+        this.endScan()
+        onError(error)
         this.changed()
       }
     })
-    this.origin = isFresh ? { from, reverse } : this.origin
     this.stopLoad = () => {
       stop()
       this.loads++
-      this.halt()
+      this.stopLoad = null
+      this.endScan()
     }
   }
 
-  /** A load has ended before its end: a filter goes on where it was. */
-  halt () {
-    const { scan } = this
-    if (scan.isScanning && this.props.isFiltered && !scan.isAgain) {
-      if (scan.reverse) this.window.before = scan.low - 1
-      else this.window.after = scan.high
-    }
-    scan.stop()
-    this.props.onScan?.(scan)
-  }
-
-  loadWanted () {
-    const offset = this.wanted
-    this.wanted = null
-    if (offset !== null) this.seek(offset)
+  /** A load has ended before its end. */
+  endScan () {
+    this.scan.stop()
+    this.props.onScan?.(this.scan)
   }
 
   /** Loads what is missing around what is seen. */
   fill () {
     if (this.stopLoad !== null || this.isPaused) return
     const list = this.window
-    if (list.lacksAfter) this.load(list.from(false) ?? this.gapEnd(), false, false)
-    else if (list.lacksBefore) this.load(Math.max(0, list.from(true) ?? this.gapStart()), true, false)
-  }
-
-  /** Where to go on if nothing has been found. */
-  gapEnd () {
-    if (this.props.isFiltered) return this.scan.high
-    return this.origin.reverse ? this.origin.from + 1 : this.origin.from
-  }
-
-  gapStart () {
-    return (this.props.isFiltered ? this.scan.low : this.origin.from) - 1
+    if (list.lacksAfter) this.load(list.high, false, false)
+    else if (list.lacksBefore) this.load(list.low, true, false)
   }
 
   stop () {
     this.stopLoad?.()
-    this.stopLoad = null
     this.isPaused = true
     this.changed()
   }
 
   resume () {
-    this.isPaused = this.hasFailed = false
+    this.isPaused = false
+    this.failure = null
     this.changed()
   }
 
   /** The server is there again. */
   retry () {
-    if (this.hasFailed) this.resume()
+    if (this.failure !== null && isOutage(this.failure.error)) this.failure.retry()
   }
 
   // Scrolling
 
   scrollBy (pixels) {
     if (!this.window.scrollBy(pixels)) return
+    this.isFollowing = false
     this.changed()
   }
 
@@ -252,31 +233,22 @@ export class RecordList extends Component {
   changed () {
     const { window: list } = this
     this.fill()
-    if (list.isAtEnd && !this.isPaused) this.news = 0
+    if (list.isAtEnd && !this.isPaused && !this.isStale) {
+      this.isFollowing = true
+      this.news = 0
+    }
     const first = list.rows[list.firstSeen]
     if (first !== undefined && !this.isStale) this.props.onPlace(first.seq)
     this.setState({})
   }
 
-  /** New records at the end. @param {{ rows: import('./window.js').Row[], count: number }} appended */
-  append ({ rows, count, end }) {
-    const list = this.window
-    this.liveEnd = end
-    this.scan.reachedEnd = false
-    const follows = list.isAtEnd && !this.isPaused && this.stopLoad === null
-    if (!follows) {
+  /** The log has grown. @param {{ count: number, end: number }} news count: of new records */
+  append ({ count, end }) {
+    this.window.end = end
+    if (!this.isFollowing || this.isPaused) {
       this.news += count
-      list.isLast = false
-      if (list.rows.length === 0) this.origin = { from: list.after ?? this.end, reverse: false }
-      this.setState({})
-      return
+      this.scan.reachedEnd = false
     }
-    if (this.props.isFiltered) {
-      list.isLast = false
-    } else if (rows.length === count) {
-      list.addAfter(rows)
-      list.scrollToEnd()
-    } else return this.seekEnd()
     this.changed()
   }
 
@@ -293,6 +265,7 @@ export class RecordList extends Component {
     const row = this.window.rows[index]
     if (row === undefined) return
     this.window.reveal(index)
+    this.isFollowing = false
     this.props.onSelect(row.seq)
     this.changed()
   }
@@ -322,37 +295,48 @@ export class RecordList extends Component {
 
   /** Share of the log that is before what is seen, 0 to 1. */
   get fraction () {
-    const { start } = this.props
-    const { end } = this
     const list = this.window
+    const { start, end } = list
     if (list.isAtEnd && list.rows.length > 0 && list.maxTop > 0) return 1
-    const seq = list.rows[list.firstSeen]?.seq ?? this.wanted ?? this.origin?.from ?? start
+    const seq = list.rows[list.firstSeen]?.seq ?? this.wanted ?? list.low
     return end > start ? Math.max(0, Math.min(1, (seq - start) / (end - start))) : 0
   }
 
-  render ({ start, seq, onOpen, label, empty }, { width = '' }) {
-    const { end } = this
+  /** Characters that all loaded rows start with. */
+  get prefix () {
+    const { rows } = this.window
+    if (rows !== this.prefixed) {
+      this.prefixed = rows
+      this.prefixNow = commonPrefix(rows)
+    }
+    return this.prefixNow
+  }
+
+  render ({ seq, onOpen, label, empty, columns }, { width = '' }) {
+    const { prefix } = this
     const list = this.window
+    const { start, end } = list
     const from = Math.max(0, list.firstSeen - OVERSCAN)
     const seen = list.rows.slice(from, list.firstSeen + list.page + 1 + OVERSCAN)
     const isSelectedSeen = seen.some(row => row.seq === seq)
     const bytesSeen = seen.length > 0 ? seen.at(-1).seq - seen[0].seq : 0
     return html`
-      <div class=${`list ${width}`}>
+      <div class=${`list ${width}${columns.length > 0 ? ' columned' : ''}`} style=${{ '--offset': `${Math.max(MIN_OFFSET, count(end).length * DIGIT)}px`, '--cells': columns.length > 0 ? `repeat(${columns.length}, minmax(0, 1fr))` : '' }}>
         <div class="grid" id="records" role="grid" tabindex="0" aria-label=${label} aria-rowcount="-1" aria-readonly="true" ref=${this.grid}
           aria-activedescendant=${isSelectedSeen ? `record-${seq}` : null} aria-busy=${this.stopLoad !== null && list.rows.length === 0}
           onKeyDown=${(event) => this.onKey(event)}>
           <div class="row head" role="row">
             <span role="columnheader" class="offset">Offset</span><span role="columnheader" class="size">Size</span>
-            <span role="columnheader" class="time">Time (UTC)</span><span role="columnheader" class="line">Record</span>
+            <span role="columnheader" class="time">Time (UTC)</span>${columns.map(path => html`<span role="columnheader" key=${path} class="cell" title=${path}>${path}</span>`)}
+            <span role="columnheader" class="line">Record${prefix > 0 && html` <span class="cut" title="All of these records start with this">${list.rows[0].line.slice(0, prefix)}…</span>`}</span>
           </div>
           <div class="rows" role="rowgroup" ref=${this.rows} onWheel=${(event) => this.onWheel(event)}
             onPointerDown=${(event) => this.glide.down(event)} onPointerMove=${(event) => this.glide.move(event)}
             onPointerUp=${(event) => this.glide.up(event)} onPointerCancel=${(event) => this.glide.up(event)}>
             <div class="shift" role="presentation" style=${{ transform: `translateY(${-Math.round(list.place * ROW_HEIGHT + list.top)}px)` }}>
-              ${seen.map((row, index) => html`<${RecordRow} key=${row.seq} row=${row} top=${(list.place + from + index) * ROW_HEIGHT} isSelected=${row.seq === seq} onOpen=${onOpen} glide=${this.glide} />`)}
+              ${seen.map((row, index) => html`<${RecordRow} key=${row.seq} row=${row} top=${(list.place + from + index) * ROW_HEIGHT} isSelected=${row.seq === seq} onOpen=${onOpen} columns=${columns} prefix=${prefix} glide=${this.glide} />`)}
             </div>
-            ${list.rows.length === 0 && html`<div role="row" class="empty"><span role="gridcell">${this.stopLoad === null || this.isPaused ? empty : 'Reading …'}</span></div>`}
+            ${list.rows.length === 0 && html`<div role="row" class="empty"><span role="gridcell">${this.failure !== null ? this.failure.error.message : this.stopLoad === null || this.isPaused ? empty : 'Reading …'}</span></div>`}
           </div>
         </div>
         <${Scrollbar} controls="records" fraction=${this.fraction} size=${end > start ? bytesSeen / (end - start) : 1}

@@ -1,50 +1,75 @@
-// Follows the log while the page is seen: what is appended, and how fast. Connects again when the connection is lost.
+// Asks again and again, while the page is seen, what has been appended. No connection is held: a browser has six to a server, for all windows.
 
-import { events, isAborted } from './api.js'
+import { get, isAborted } from './api.js'
 
-const RETRY = 2000
+/** Milliseconds between two requests while records are appended, and while none are. */
+const BUSY = 250
+const IDLE = 1000
+/** The same between two samples of the append rate. */
+const SAMPLE = 1000
 
 export class Live {
   /**
-   * @param {Record<string, (data: any) => void>} handlers by the event's name
-   * @param {(isConnected: boolean) => void} onStatus
-   * @param {(err: Error) => void} onRefused told what the reader has to do
+   * @param {{ onNews: (news: { id: string, start: number, end: number, count: number, records: number | null }) => void | Promise<void>,
+   *   onSample: (sample: { at: number, rate: number | null, lag: number | null }) => void,
+   *   onStatus: (isLive: boolean) => void, onError: (err: Error) => void }} handlers onSample: of the append rate; null: it was not looked at
    */
-  constructor (handlers, onStatus, onRefused) {
+  constructor (handlers) {
     this.handlers = handlers
-    this.onStatus = onStatus
-    this.onRefused = onRefused
-    this.stopping = new window.AbortController()
+    this.isLive = false
+    /** What was told of the last failure. @type {string | null} */
+    this.problem = null
   }
 
-  /** @param {() => { from: number, id: string, encoding: string }} place where to go on */
-  async run (place) {
-    const stop = this.stopping.signal
-    while (!stop.aborted) {
-      await whenSeen()
-      if (stop.aborted) return
-      // a browser has six connections to a server for all tabs, and for pages that it keeps for its Back button
-      const signal = window.AbortSignal.any([stop, hidden()])
-      const handlers = Object.fromEntries(Object.entries(this.handlers).map(([name, handler]) => [name, (data) => {
-        if (signal.aborted) return
-        this.onStatus(true)
-        handler(data)
-      }]))
-      try {
-        await events('live', place(), handlers, signal)
-      } catch (err) {
-        if (stop.aborted) return
-        if (isAborted(err) && document.hidden) continue
-        if (err.status === 403) this.onRefused(err)
-      } finally {
-        this.onStatus(false)
+  /** @param {{ id: string, end: number }} log up to where it is known */
+  async follow ({ id, end }) {
+    const { onNews, onError } = this.handlers
+    this.id = id
+    this.end = end
+    for (;;) {
+      if (document.hidden) {
+        this.tell(false)
+        await whenSeen()
       }
-      await new Promise(resolve => window.setTimeout(resolve, RETRY))
+      let count = 0
+      try {
+        const news = await get('live', { from: this.end, id: this.id })
+        count = news.count
+        this.tell(true)
+        this.sample(news)
+        this.id = news.id
+        this.end = news.end
+        await onNews(news)
+        this.problem = null
+      } catch (err) {
+        if (isAborted(err)) return
+        this.tell(false)
+        // once: it may be dismissed
+        if (err.message !== this.problem) onError(err)
+        this.problem = err.message
+      }
+      await new Promise(resolve => window.setTimeout(resolve, count > 0 ? BUSY : IDLE))
     }
   }
 
-  stop () {
-    this.stopping.abort()
+  /** @param {boolean} isLive */
+  tell (isLive) {
+    if (isLive === this.isLive) return
+    this.isLive = isLive
+    this.sampledAt = Date.now()
+    this.appended = 0
+    // what comes while nobody looks is not known: the chart has a gap
+    if (!isLive) this.handlers.onSample({ at: Date.now(), rate: null, lag: null })
+    this.handlers.onStatus(isLive)
+  }
+
+  sample ({ count, lag }) {
+    this.appended += count
+    const at = Date.now()
+    if (at - this.sampledAt < SAMPLE) return
+    this.handlers.onSample({ at, rate: Math.round(this.appended / (at - this.sampledAt) * 10000) / 10, lag })
+    this.sampledAt = at
+    this.appended = 0
   }
 }
 
@@ -52,11 +77,4 @@ export class Live {
 function whenSeen () {
   if (!document.hidden) return Promise.resolve()
   return new Promise(resolve => document.addEventListener('visibilitychange', () => resolve(whenSeen()), { once: true }))
-}
-
-/** @returns {AbortSignal} aborted when the page is not seen any more */
-function hidden () {
-  const leaving = new window.AbortController()
-  document.addEventListener('visibilitychange', () => leaving.abort(), { once: true })
-  return leaving.signal
 }

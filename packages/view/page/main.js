@@ -1,9 +1,11 @@
-// The page of `flumelog view`. What it shows is in its address; what it reads is in docs/view.md.
+// The page of `flumelog view`. What it shows is in its address; what it reads is in README.md, "The interface".
 
 import { Component, html, render } from './vendor/preact.js'
 import { Address } from './address.js'
 import { get, isOutage } from './api.js'
 import { Bar, Footer, emptyOf } from './bar.js'
+import { columnsIn } from './columns.js'
+import { and } from './conditions.js'
 import { Help } from './help.js'
 import { RecordList } from './list.js'
 import { Live } from './live.js'
@@ -11,25 +13,34 @@ import { Numbers } from './numbers.js'
 import { RecordPanel } from './record.js'
 import { Shelf } from './shelf.js'
 import { Scan } from './scan.js'
+import { TimeScale, Timeline } from './timeline.js'
 import { allRecords, matching } from './sources.js'
 import { THEMES, applyTheme, setTheme, theme } from './theme.js'
-import { bytes } from './format.js'
+import { tokenParameter } from './token.js'
+import { bytes, visible } from './format.js'
 
 const VIEWS = { records: 'Records', shelf: 'Shelf', numbers: 'Numbers' }
 /** Samples of the append rate, one per second. */
 const MAX_SAMPLES = 600
+/** Share by which a log grows until it is looked at again for its overview. */
+const GROWTH = 0.05
 
 class App extends Component {
   constructor (props) {
     super(props)
     this.address = new Address((isForeign) => this.moved(isForeign))
-    this.state = { log: null, error: null, samples: [], isLive: false, scan: new Scan(), hasHelp: false, theme: theme() }
+    this.state = { log: null, overview: null, isPaused: false, valuePath: null, error: null, samples: [], isLive: false, scan: new Scan(), hasHelp: false, theme: theme() }
     this.list = null
+    /** How often all records were replaced by others. */
+    this.replacements = 0
     this.panel = this.address.state.panel ?? 'tree'
-    this.onPlace = (at) => this.address.note({ at })
+    this.onPlace = (at) => {
+      this.address.note({ at })
+      this.setState({ place: at })
+    }
     this.onError = (error) => this.setState({ error })
     this.onScan = (scan) => this.setState({ scan })
-    this.onOpen = (row) => this.openRow(row)
+    this.onOpen = (row, path) => this.openRow(row, path)
     this.onBounds = (bounds) => this.bounded(bounds)
     this.listRef = (list) => { this.list = list }
   }
@@ -45,71 +56,97 @@ class App extends Component {
   async load () {
     try {
       const log = await get('log')
-      document.title = `${log.name} · flumelog`
-      this.setState({ log }, () => this.follow())
+      document.title = `${visible(log.name)} · flumelog`
+      this.setState({ log })
+      this.loadOverview()
+      new Live({
+        onNews: (news) => this.appended(news),
+        onSample: (sample) => this.setState(({ samples }) => ({ samples: [...samples.slice(1 - MAX_SAMPLES), sample] })),
+        onStatus: (isLive) => this.setState({ isLive }),
+        onError: this.onError
+      }).follow(log)
     } catch (error) {
       this.setState({ error })
     }
   }
 
-  follow () {
-    const { encoding } = this.address.state
-    this.followed = encoding
-    this.live?.stop()
-    this.live = new Live({
-      append: (appended) => {
-        this.setState(({ log }) => ({ log: { ...log, end: appended.end } }))
-        this.list?.append(appended)
-      },
-      stats: ({ start, records, rate, lag }) => this.setState(({ log, samples }) => ({
-        log: start === log.start && records === log.records ? log : { ...log, start, records },
-        samples: [...samples.slice(1 - MAX_SAMPLES), { at: Date.now(), rate, lag }]
-      })),
-      compacted: async () => {
-        const log = await get('log')
-        this.setState({ log, error: new Error('The log has been compacted: its records have other offsets now.') })
-        this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
-      }
-    }, (isLive) => this.connected(isLive), this.onError)
-    this.live.run(() => ({ from: this.state.log.end, id: this.state.log.id, encoding }))
+  /** Number of records, and their times; again when the log has grown. */
+  async loadOverview () {
+    if (this.isLooking) return
+    this.isLooking = true
+    try {
+      const overview = await get('overview', { encoding: this.address.state.encoding })
+      this.setState({ overview: new TimeScale(overview).isEmpty ? { ...overview, samples: overview.samples.slice(0, 1) } : overview })
+    } catch (error) {
+      this.onError(error)
+    }
+    this.isLooking = false
   }
 
-  connected (isLive) {
-    if (isLive === this.state.isLive) return
-    if (isLive) this.list?.retry()
-    // what comes while nobody is connected is not known: the chart has a gap
-    this.setState(({ samples }) => ({ isLive, samples: isLive || samples.length === 0 ? samples : [...samples, { at: Date.now(), rate: null, lag: null }] }))
+  /** What is appended is not shown until the reader goes on. */
+  pause () {
+    const { held } = this
+    this.held = null
+    this.setState(({ isPaused }) => ({ isPaused: !isPaused }), () => { if (held) this.appended(held) })
+  }
+
+  /** @param {{ id: string, start: number, end: number, count: number, records: number | null }} news of the log */
+  appended ({ id, start, end, count, records }) {
+    const { log, overview, isPaused } = this.state
+    if (id !== log.id || end < log.end) return this.replaced()
+    if (isPaused && end > log.end) {
+      this.held = { id, start, end, count: count + (this.held?.count ?? 0), records }
+      return
+    }
+    if (overview !== null && end - overview.end > GROWTH * (end - start)) this.loadOverview()
+    if (start !== log.start || end !== log.end || records !== log.records) this.setState({ log: { ...log, start, end, records } })
+    if (end > this.list?.window.end) this.list.append({ count, end })
+    this.list?.retry()
+  }
+
+  async replaced () {
+    try {
+      const log = await get('log')
+      this.replacements++
+      this.held = null
+      this.loadOverview()
+      this.setState({ log, error: new Error('The log was compacted, replaced or truncated: these are its records now.') })
+      this.address.go({ at: null, seq: null, block: null, panel: null }, { replace: true })
+    } catch (error) {
+      this.setState({ error })
+    }
   }
 
   /** Another address: of the browser's, or made here. */
   moved (isForeign) {
-    const { at, panel, encoding } = this.address.state
+    const { at, panel } = this.address.state
     if (panel !== null) this.panel = panel
     const source = this.source
     this.setState({}, () => {
       // with another source, the list starts by itself
-      if (isForeign && this.list !== null && source === this.source) this.list.seek(at ?? this.state.log.start)
+      if (!isForeign || this.list === null || source !== this.source) return
+      if (at === null) this.list.seekEnd()
+      else this.list.seek(at)
     })
-    if (this.state.log !== null && encoding !== this.followed) this.follow()
   }
 
   /** @returns {import('./sources.js').Source} the same as long as it gives the same rows */
   get source () {
-    const { q, encoding } = this.address.state
-    const key = JSON.stringify([q, encoding, this.state.log?.id])
+    const { q, encoding, columns, hidden } = this.address.state
+    const key = JSON.stringify([q, encoding, columns, hidden, this.replacements])
     if (key !== this.sourceKey) {
       this.sourceKey = key
-      this.sourceNow = q === '' ? allRecords(encoding) : matching(q, encoding)
+      this.sourceNow = q === '' ? allRecords({ encoding, columns, hidden }) : matching(q, { encoding, columns })
     }
     return this.sourceNow
   }
 
-  bounded ({ start, end, warning = null }) {
+  bounded ({ start, warning }) {
     const { log } = this.state
     // once: it may be dismissed
     if (warning !== null && warning !== this.warning) this.setState({ error: new Error(warning) })
     this.warning = warning
-    if (start !== log.start || end > log.end) this.setState(({ log }) => ({ log: { ...log, start, end: Math.max(end, log.end) } }))
+    if (start !== log.start) this.setState({ log: { ...log, start } })
   }
 
   go (changes, options) {
@@ -117,14 +154,15 @@ class App extends Component {
     this.address.go(changes, options)
   }
 
-  open (seq) {
-    this.go({ seq, panel: this.panel })
+  open (seq, path = null) {
+    this.setState({ valuePath: path })
+    this.go({ seq, panel: path === null ? this.panel : 'tree' })
   }
 
   /** A record opens beside the list, a corrupt block on the shelf. @param {import('./window.js').Row} row */
-  openRow ({ seq, corrupt }) {
+  openRow ({ seq, corrupt }, path = null) {
     if (corrupt) this.go({ view: 'shelf', seq, block: Math.floor(seq / this.state.log.blockSize) })
-    else this.open(seq)
+    else this.open(seq, path)
   }
 
   close () {
@@ -202,12 +240,13 @@ class App extends Component {
     window.requestAnimationFrame(() => document.querySelector('.panel')?.focus())
   }
 
-  render (_, { log, counted, error, hasHelp, theme: chosen, isLive }) {
+  render (_, { log, overview, isPaused, counted, error, hasHelp, theme: chosen, isLive }) {
     const { state } = this.address
     return html`
       <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus() }}>Skip to the content</a>
       <header class="top">
-        <h1 title="flumelog view">${log?.name ?? 'flumelog'}${log !== null && html` <small>${bytes(log.end - log.start)}</small>`}</h1>
+        ${log?.isListed && html`<a href=${`../?${new URLSearchParams(tokenParameter())}`}>Logs</a>`}
+        <h1 title="flumelog view">${visible(log?.name ?? 'flumelog')}${log !== null && html` <small>${bytes(log.end - log.start)}</small>`}</h1>
         <nav aria-label="Views">${Object.entries(VIEWS).map(([view, name]) => html`
           <a key=${view} href=${`#view=${view}`} aria-current=${state.view === view ? 'page' : null} onClick=${(event) => { event.preventDefault(); this.go({ view }) }}>${name}</a>`)}</nav>
         <label class="theme"><span class="sr">Colours</span>
@@ -218,7 +257,7 @@ class App extends Component {
       </header>
       ${error !== null && html`<div class="toast" role="alert"><span>${error.message}</span><button class="quiet" aria-label="Dismiss" onClick=${() => this.setState({ error: null })}>✕</button></div>`}
       <main id="main" tabindex="-1">${log !== null && this.viewOf(state)}</main>
-      ${log !== null && html`<${Footer} log=${log} counted=${counted?.id === log.id ? counted : null} status=${isLive ? 'live' : 'off'} />`}
+      ${log !== null && html`<${Footer} log=${log} counted=${counted?.id === log.id ? counted : null} overview=${overview} status=${isLive ? 'live' : 'off'} isPaused=${isPaused} onPause=${() => this.pause()} />`}
       ${hasHelp && html`<${Help} onClose=${() => this.setState({ hasHelp: false })} />`}`
   }
 
@@ -234,17 +273,19 @@ class App extends Component {
   }
 
   records (state) {
-    const { log, scan } = this.state
+    const { log, scan, overview, place = 0, valuePath } = this.state
+    const columns = columnsIn(state.columns)
     const hasPanel = state.panel !== null && state.seq !== null
     return html`
       <${Bar} state=${state} log=${log} scan=${scan} onError=${this.onError} onJump=${(target) => this.jump(target)}
-        onFilter=${(q) => this.filter(q)} onEncoding=${(encoding) => this.go({ encoding })}
+        onFilter=${(q) => this.filter(q)} onEncoding=${(encoding) => this.go({ encoding })} onColumns=${(columns) => this.go({ columns })} onHide=${(hidden) => this.go({ hidden })}
         onStop=${() => this.list.stop()} onResume=${() => this.list.resume()} />
+      ${overview?.samples.length > 1 && state.q === '' && html`<${Timeline} overview=${overview} offset=${place} onDrag=${(offset) => this.list.drag(offset)} />`}
       <div class=${hasPanel ? 'split open' : 'split'}>
-        <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} listRef=${this.listRef}
+        <${RecordList} source=${this.source} at=${state.at ?? state.seq} seq=${state.seq} start=${log.start} end=${log.end} isFiltered=${state.q !== ''} columns=${columns} listRef=${this.listRef}
           label=${state.q === '' ? 'Records' : 'Records that match the filter'} empty=${state.q === '' ? 'The log has no records here.' : emptyOf(scan, state.q)}
           onSelect=${(seq) => this.go({ seq }, { replace: true })} onOpen=${this.onOpen} onPlace=${this.onPlace} onScan=${state.q === '' ? null : this.onScan} onError=${this.onError} onBounds=${this.onBounds} />
-        ${hasPanel && html`<${RecordPanel} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}
+        ${hasPanel && html`<${RecordPanel} path=${valuePath} onFilter=${(condition) => this.filter(and(state.q, condition))} onColumn=${(path) => this.go({ columns: [...new Set([...columns, path])].join(',') })} seq=${state.seq} panel=${state.panel} encoding=${state.encoding} onPanel=${(panel) => this.go({ panel }, { replace: true })} onClose=${() => this.close()}
           onSelect=${(seq) => this.select(seq)} onBlock=${(event, record) => { event.preventDefault(); this.go({ view: 'shelf', block: record.block }) }} onContext=${state.q === '' ? null : (seq) => this.show(seq, { q: '' })} />`}
       </div>`
   }

@@ -64,10 +64,10 @@ function tiles (log, numbers) {
   if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
   // as many as there will be, with room for their notes
   if (numbers === null) return [['Records', log.records === null ? '…' : count(log.records), ' '], ['Deleted', '…', ' '], ['File', '…', ' '], ['Padding', '…', ' '], ...known]
-  const { size, allocated, records, parts, deleted, deletedBytes, padding } = numbers
+  const { size, allocated, records, parts, deleted, freed, deletedBytes, padding } = numbers
   const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
   return [
-    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average${parts > 0 ? `; ${plural(parts, 'more chunk')} of large ones` : ''}` : null], ['Deleted', count(deleted), deletedBytes > 0 ? bytes(deletedBytes) : null],
+    ['Records', count(records), records > 0 ? `${bytes(numbers.bytes / records)} on average${parts > 0 ? `; ${plural(parts, 'more chunk')} of large ones` : ''}` : null], ['Deleted', count(deleted), deletedBytes > 0 ? `${freed > 0 ? `and all of ${plural(freed, 'freed block')}; ` : ''}${bytes(deletedBytes)}` : null],
     ['File', bytes(size), allocated === null || allocated === undefined ? null : `${bytes(allocated)} allocated`], ['Padding', bytes(padding), share(padding)],
     ...known
   ]
@@ -101,7 +101,7 @@ function Histogram ({ histogram, onError }) {
     series: [{}, { stroke: colours.accent, fill: colours.accent, paths: uPlot.paths.bars({ size: [0.9, 60] }), points: { show: false } }]
   })
   return html`
-    <${Chart} data=${data} options=${options} height=${200} label="Histogram of record sizes; the table below has its figures" onError=${onError} />
+    <${Chart} key=${names.join()} data=${data} options=${options} height=${200} label="Histogram of record sizes; the table below has its figures" onError=${onError} />
     <details><summary>As a table</summary>
       <table><thead><tr><th scope="col">Size</th><th scope="col">Records</th></tr></thead>
         <tbody>${histogram.map((bar, index) => html`<tr key=${index}><td>${names[index]}</td><td>${count(bar.count)}</td></tr>`)}</tbody></table></details>`

@@ -13,18 +13,18 @@ export class Scan {
   }
 
   /**
-   * @param {{ from: number, reverse: boolean, isFresh: boolean, start: number, end: number }} load
+   * @param {{ offset: number, reverse: boolean, isFresh: boolean, start: number, end: number }} load from an offset on, or in reverse of what is before it
    * @returns {number | null} offset at which it is to end, since it goes on differently from there
    */
-  begin ({ from, reverse, isFresh, start, end }) {
+  begin ({ offset, reverse, isFresh, start, end }) {
     if (isFresh) {
-      this.low = this.high = from
+      this.low = this.high = offset
       this.counts = NOTHING
-      this.reachedStart = !reverse && from <= start
-      this.reachedEnd = reverse && from >= end
+      this.reachedStart = !reverse && offset <= start
+      this.reachedEnd = reverse && offset >= end
       this.missing = undefined
     }
-    this.isAgain = !isFresh && (reverse ? from >= this.low : from < this.high)
+    this.isAgain = !isFresh && (reverse ? offset > this.low : offset < this.high)
     this.reverse = reverse
     this.before = this.counts
     this.done = 0
@@ -43,10 +43,10 @@ export class Scan {
     else this.high = Math.max(this.high, at)
   }
 
-  /** @param {number | null} next where it goes on; null: nothing is left on this side */
-  end (next) {
+  /** @param {boolean} isAll whether nothing is left on this side */
+  end (isAll) {
     this.isScanning = false
-    if (next !== null) return
+    if (!isAll) return
     if (this.reverse) this.reachedStart = true
     else this.reachedEnd = true
   }
@@ -54,6 +54,11 @@ export class Scan {
   stop () {
     this.isStopped = this.isScanning
     this.isScanning = false
+  }
+
+  /** Whether it only looks at what was appended. */
+  get isFollowing () {
+    return this.reachedEnd && !this.reverse
   }
 
   /** Whether all of the log has been looked at. */

@@ -1,6 +1,7 @@
 // A JSON value as a tree. Only what is unfolded is looked at, so depth and size do no harm.
 
 import { Component, html } from './vendor/preact.js'
+import { conditionOf, pathText } from './conditions.js'
 import { Exact } from './exact.js'
 import { visible } from './format.js'
 
@@ -20,6 +21,7 @@ const INDENT = 16
  * @property {any} value
  * @property {number} level from 1
  * @property {Node | null} parent
+ * @property {boolean} isCut whether it may have more children than are known
  * @property {number} [more] children that are not shown yet
  */
 
@@ -29,8 +31,27 @@ export class Tree extends Component {
     /** Whether a node is unfolded, if that is not the default; and how many children it shows. */
     this.isUnfolded = new Map()
     this.shown = new Map()
-    this.state = { focused: '0' }
+    this.state = { focused: this.unfold(props.path ?? []) }
     this.element = { current: null }
+  }
+
+  componentDidMount () {
+    if (this.props.path) document.getElementById(`node-${this.state.focused}`)?.scrollIntoView({ block: 'center' })
+  }
+
+  /** @param {string[]} path of keys @returns {string} the id of the value there */
+  unfold (path) {
+    let { value } = this.props
+    let id = '0'
+    for (const key of path) {
+      const index = isParent(value) ? Object.keys(value).indexOf(key) : -1
+      if (index === -1) break
+      this.isUnfolded.set(id, true)
+      this.shown.set(id, Math.max(STEP, index + 1))
+      id = `${id}.${index}`
+      value = value[key]
+    }
+    return id
   }
 
   isOpen (node) {
@@ -40,16 +61,16 @@ export class Tree extends Component {
   /** @returns {Node[]} what is seen, in order; without recursion, since values may be deep */
   nodes () {
     const result = []
-    const waiting = [{ id: '0', key: null, value: this.props.value, level: 1, parent: null }]
+    const waiting = [{ id: '0', key: null, value: this.props.value, level: 1, parent: null, isCut: this.props.isCut }]
     while (waiting.length > 0) {
       const node = waiting.pop()
       result.push(node)
       if (node.more !== undefined || !isParent(node.value) || !this.isOpen(node)) continue
       const keys = Object.keys(node.value)
       const shown = this.shown.get(node.id) ?? STEP
-      const child = (more) => ({ key: null, value: null, level: node.level + 1, parent: node, ...more })
+      const child = (more) => ({ key: null, value: null, level: node.level + 1, parent: node, isCut: false, ...more })
       if (keys.length > shown) waiting.push(child({ id: `${node.id}.more`, more: keys.length - shown }))
-      for (let i = Math.min(shown, keys.length) - 1; i >= 0; i--) waiting.push(child({ id: `${node.id}.${i}`, key: keys[i], value: node.value[keys[i]] }))
+      for (let i = Math.min(shown, keys.length) - 1; i >= 0; i--) waiting.push(child({ id: `${node.id}.${i}`, key: keys[i], value: node.value[keys[i]], isCut: node.isCut && i === keys.length - 1 }))
     }
     return result
   }
@@ -91,18 +112,43 @@ export class Tree extends Component {
             style=${{ paddingLeft: `${Math.min(node.level - 1, MAX_INDENT) * INDENT + 20}px` }} onClick=${() => this.toggle(node)}>
             ${isParent(node.value) && html`<span class="fold" aria-hidden="true">${this.isOpen(node) ? '▾' : '▸'}</span>`}
             ${node.more === undefined
-              ? html`${node.key !== null && html`<span class="key">${visible(node.key)}</span>: `}${leaf(node.value)}`
+              ? html`${node.key !== null && html`<span class="key">${visible(node.key)}</span>: `}${leaf(node.value, node.isCut)}`
               : html`<span class="more">${node.more} more …</span>`}
           </div>`)}
+      </div>
+      ${this.actions(nodes.find(node => node.id === focused))}`
+  }
+
+  /** What can be done with the focused value. @param {Node | undefined} node */
+  actions (node) {
+    const { onFilter, onColumn } = this.props
+    if (onFilter === undefined || node === undefined || node.parent === null) return null
+    const path = pathOf(node)
+    const name = pathText(path)
+    const condition = conditionOf(path, node.value)
+    return html`
+      <div class="actions" role="group" aria-label="With the selected value">
+        <span class="mono">${visible(path.join('.'))}</span>
+        <button disabled=${condition === null} onClick=${() => onFilter(condition)}>Only this value</button>
+        <button disabled=${condition === null} onClick=${() => onFilter(`not ${condition}`)}>Exclude</button>
+        <button disabled=${name === null} onClick=${() => onFilter(`${name} exists`)}>Exists</button>
+        <button disabled=${name === null} onClick=${() => onColumn(name)}>As column</button>
       </div>`
   }
 }
 
+/** @param {Node} node @returns {string[]} keys */
+function pathOf (node) {
+  const path = []
+  for (let at = node; at.parent !== null; at = at.parent) path.unshift(at.key)
+  return path
+}
+
 const isParent = (value) => typeof value === 'object' && value !== null && !(value instanceof Exact)
 
-function leaf (value) {
-  if (Array.isArray(value)) return html`<span class="summary">[${value.length}]</span>`
-  if (isParent(value)) return html`<span class="summary">{${Object.keys(value).length}}</span>`
+function leaf (value, isCut) {
+  if (Array.isArray(value)) return html`<span class="summary">[${isCut ? 'at least ' : ''}${value.length}]</span>`
+  if (isParent(value)) return html`<span class="summary">{${isCut ? 'at least ' : ''}${Object.keys(value).length}}</span>`
   if (typeof value === 'string') return html`<span class="string">${visible(JSON.stringify(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value))}</span>`
   if (value instanceof Exact) return html`<span class="number">${value.source}</span>`
   return html`<span class=${typeof value === 'number' ? 'number' : 'literal'}>${String(value)}</span>`

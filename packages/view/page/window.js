@@ -17,6 +17,8 @@ const MAX_PLACE = 500000
  * @property {string} kind
  * @property {boolean} deleted
  * @property {boolean} [corrupt]
+ * @property {(string | null)[]} [cells] of the columns, as JSON
+ * @property {[number, number][]} [marks] what the filter has found in the line
  */
 
 export class RecordWindow {
@@ -25,22 +27,30 @@ export class RecordWindow {
     this.rowHeight = rowHeight
     /** Height of what is seen, in pixels. */
     this.height = 0
-    this.clear()
+    /** Offsets at which the log starts and ends, as far as it is known. */
+    this.start = this.end = 0
+    this.clear(0)
   }
 
-  clear () {
+  /** @param {number} offset next to which rows are going to be loaded */
+  clear (offset) {
     /** @type {Row[]} in the order of the log */
     this.rows = []
+    /** All rows from this offset to that one are loaded. */
+    this.low = this.high = offset
     /** Pixels from the first row's top to the top of what is seen. */
     this.top = 0
     /** Where the first row is, in rows: each row keeps its place for as long as it is loaded, so that it is painted once. */
     this.place = 0
-    /** Whether nothing comes before the first row; after the last. */
-    this.isFirst = false
-    this.isLast = false
-    /** Where to go on loading, if not next to the first or last row. @type {number | null} */
-    this.before = null
-    this.after = null
+  }
+
+  /** Whether nothing comes before the first row. */
+  get isFirst () {
+    return this.low <= this.start
+  }
+
+  get isLast () {
+    return this.high >= this.end
   }
 
   get maxTop () {
@@ -85,56 +95,50 @@ export class RecordWindow {
     this.top = Math.max(0, Math.min(this.maxTop, this.top))
   }
 
-  /** @param {Row[]} rows */
-  addAfter (rows) {
-    const last = this.rows.at(-1)?.seq ?? -1
-    this.rows = this.rows.concat(rows.filter(row => row.seq > last))
-    this.after = null
+  /** @param {Row[]} rows those from `high` on @param {number} high offset up to which they are all */
+  addAfter (rows, high) {
+    this.rows = this.rows.concat(rows)
+    this.reached(high)
     const excess = Math.min(this.rows.length - MAX_ROWS, this.firstSeen - AHEAD)
-    if (excess > 0) {
-      this.rows = this.rows.slice(excess)
-      this.top -= excess * this.rowHeight
-      this.place += excess
-      this.isFirst = false
-      this.before = null
-    }
+    if (excess > 0) this.dropFirst(excess)
     this.clamp()
   }
 
-  /** @param {Row[]} rows */
-  addBefore (rows) {
-    const first = this.rows[0]?.seq ?? Infinity
-    const earlier = rows.filter(row => row.seq < first)
-    this.rows = earlier.concat(this.rows)
-    this.top += earlier.length * this.rowHeight
-    this.place -= earlier.length
-    this.before = null
+  /** @param {Row[]} rows those before `low` @param {number} low offset from which on they are all */
+  addBefore (rows, low) {
+    this.rows = rows.concat(this.rows)
+    this.reached(low)
+    this.top += rows.length * this.rowHeight
+    this.place -= rows.length
     const excess = this.rows.length - Math.max(MAX_ROWS, this.firstSeen + this.page + AHEAD)
     if (excess > 0) {
+      this.high = this.rows.at(-excess).seq
       this.rows = this.rows.slice(0, -excess)
-      this.isLast = false
-      this.after = null
     }
     this.clamp()
   }
 
-  /** The log was trimmed. @param {number} start @returns {boolean} whether there were rows before it */
-  dropBefore (start) {
-    const gone = this.rows.findIndex(row => row.seq >= start)
-    if (gone === 0 || this.rows.length === 0) return false
-    const count = gone === -1 ? this.rows.length : gone
+  /** Nothing is between the rows and this offset. @param {number} offset */
+  reached (offset) {
+    this.low = Math.min(this.low, offset)
+    this.high = Math.max(this.high, offset)
+  }
+
+  dropFirst (count) {
+    this.low = this.rows[count]?.seq ?? this.high
     this.rows = this.rows.slice(count)
     this.top -= count * this.rowHeight
     this.place += count
-    this.isFirst = true
-    this.clamp()
-    return true
   }
 
-  /** Where to load from: the first offset that is not loaded, in this direction. @param {boolean} reverse */
-  from (reverse) {
-    if (reverse) return this.before ?? (this.rows.length > 0 ? this.rows[0].seq - 1 : null)
-    return this.after ?? (this.rows.length > 0 ? this.rows.at(-1).seq + 1 : null)
+  /** The log was trimmed. @param {number} start */
+  trim (start) {
+    this.start = start
+    const kept = this.rows.findIndex(row => row.seq >= start)
+    if (kept !== 0) this.dropFirst(kept === -1 ? this.rows.length : kept)
+    this.low = Math.max(this.low, start)
+    this.high = Math.max(this.high, start)
+    this.clamp()
   }
 
   /** @param {number} seq @returns {number} -1: not loaded */

@@ -20,6 +20,27 @@ inBrowser(({ visit }) => {
     t.match(short.address, /^http:/)
   })
 
+  test('a tab gets the token from another one of the same view, and its downloads have it', async (t) => {
+    const page = await visit(short.address)
+    await page.open()
+    await page.page.waitForSelector(seen)
+    const other = await page.page.browser().newPage()
+    await other.goto(page.base)
+    await other.waitForSelector(seen)
+    t.pass('the other tab shows the log')
+    t.equal(await other.$eval('.sheet a', async (link) => (await fetch(link.href, { method: 'GET' })).status), 200, 'a link downloads it')
+    await page.page.goto('about:blank')
+    await other.reload()
+    await other.waitForSelector(seen)
+    await other.close()
+    const alone = await page.page.browser().newPage()
+    await alone.goto(page.base)
+    await alone.waitForSelector('[role=alert]')
+    t.match(await alone.$eval('[role=alert]', element => element.textContent), /use the address that flumelog view has printed/, 'without another tab, it says what to do')
+    await alone.close()
+    t.deepEqual(page.problems, [])
+  })
+
   test('the page is dark or light as the system is, or as chosen', async (t) => {
     const page = await visit(short.address)
     const ground = async () => {
@@ -139,13 +160,18 @@ inBrowser(({ visit }) => {
     await page.open()
     await page.page.waitForSelector(seen)
     await page.page.evaluate(AXE)
-    for (const [fragment, selector] of [
-      ['view=records', '.row.deleted'], [`view=records&at=${BLOCK}`, '.row.corrupt'], [`view=records&seq=${seqs[2]}&panel=tree`, '.tree'], [`view=records&seq=${seqs[2]}&panel=text`, 'pre.text'],
+    for (const [fragment, selector, menu = null] of [
+      ['view=records&at=0', '.row.deleted'], [`view=records&at=${BLOCK}`, '.row.corrupt'], [`view=records&seq=${seqs[2]}&panel=tree`, '.tree'], [`view=records&seq=${seqs[2]}&panel=text`, 'pre.text'],
       [`view=records&seq=${seqs[2]}&panel=hex`, 'div.hex'], ['view=records&q=flag+%3D+true', '.scan [role=status]'], ['view=shelf', '.map canvas'],
-      ['view=shelf&block=0', '.books canvas'], ['view=numbers', '.tiles']
+      ['view=shelf&block=0', '.books canvas'], ['view=numbers', '.tiles'],
+      ['view=records&columns=i,text', '.row .cell', '.bar .menu:not(.export)'], ['view=records&at=1', seen, '.export'], [`view=records&seq=${seqs[3]}&panel=tree`, '.tree .node', '.panel .menu']
     ]) {
       await page.go(fragment)
       await page.page.waitForSelector(selector)
+      if (menu !== null) {
+        await page.page.$eval(`${menu} summary`, summary => summary.click())
+        await page.page.waitForSelector(`${menu} .sheet :is(fieldset label, .choice)`, { visible: true })
+      }
       if (fragment === 'view=numbers') {
         // once: a click that is tried again stops what the first one has started
         await page.page.waitForSelector('section[aria-label=Verify] button')
@@ -157,8 +183,9 @@ inBrowser(({ visit }) => {
         // only colours differ
         const options = { resultTypes: ['violations'], ...(scheme === 'dark' && !thorough && { runOnly: ['color-contrast'] }) }
         const violations = await page.page.evaluate(async (options) => (await window.axe.run(options)).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`), options)
-        t.deepEqual(violations, [], `${fragment}, ${scheme}`)
+        t.deepEqual(violations, [], `${fragment}, ${menu === null ? '' : `${menu} open, `}${scheme}`)
       }
+      if (menu !== null) await page.page.$eval(`${menu} summary`, summary => summary.click())
     }
     t.deepEqual(page.problems, [])
   })

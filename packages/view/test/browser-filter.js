@@ -49,6 +49,11 @@ inBrowser(({ visit }) => {
     await says(page, '0 hits in 20,000 records')
     await filter(page, 'j > 5')
     await page.until(hasText, '.empty', 'No record has a value at “j”. To look for text, put it in quotes: "j > 5"')
+    await filter(page, '"i = 5"')
+    await page.until(hasText, '.empty', 'No record matches.')
+    await filter(page, 'i == 5')
+    await page.until(hasText, '.toast', '`==` is no operator: write path = value')
+    page.problems.length = 0 // the browser tells of the answer 400, too
     t.deepEqual(page.problems, [])
   })
 
@@ -58,6 +63,34 @@ inBrowser(({ visit }) => {
     await page.until(hasText, '.tiles', '20,000')
     await page.page.keyboard.press('1')
     await page.until(hasText, '.status', '20,000 records · offsets 0 to')
+    t.deepEqual(page.problems, [])
+  })
+
+  test('the histogram of record sizes has a bar and a label for each size, also for sizes that are counted later', async (t) => {
+    const file = testFolder(t)('log')
+    const append = async (size) => {
+      const log = promises(FlumeLog(file))
+      await log.append('x'.repeat(size))
+      await log.close()
+    }
+    await append(100)
+    const page = await visit(await viewer(t, file))
+    const { identifier } = await page.page.evaluateOnNewDocument(() => {
+      const { fillText } = window.CanvasRenderingContext2D.prototype
+      window.drawn = new Set()
+      window.CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        window.drawn.add(text)
+        return fillText.call(this, text, ...rest)
+      }
+    })
+    await page.open('view=numbers')
+    await page.until(() => window.drawn.has('64 bytes'))
+    await append(1000)
+    await append(10)
+    await page.until(hasText, '.note', 'were appended since')
+    await page.page.evaluate(() => { [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Count again').click() })
+    await page.until(() => ['8 bytes', '64 bytes', '512 bytes'].every(label => window.drawn.has(label)))
+    await page.page.removeScriptToEvaluateOnNewDocument(identifier)
     t.deepEqual(page.problems, [])
   })
 

@@ -9,16 +9,15 @@ const { makeLog } = require('../../../test/helpers/logs')
 const { testFolder } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { flumelog, refuses, start } = require('../../../test/helpers/command-line')
-const { ask, eventsUntil } = require('./helpers/view')
+const { ask } = require('./helpers/view')
 
 /** @returns {Promise<{ running: any, port: string, get: (path: string) => Promise<any> }>} the command, when it has printed its address */
 async function viewing (t, args, options) {
   const running = start(t, ['view', ...args], options)
   await running.printed(({ stdout }) => stdout.includes('\n'))
   const { port, search } = new URL(running.stdout.trim())
-  const { headers } = await ask(port, `/${search}`)
-  const cookie = headers['set-cookie'][0].split(';')[0]
-  return { running, port, get: (path, more = {}) => ask(port, path, { headers: { cookie }, ...more }) }
+  const headers = { 'flumelog-token': search.slice('?token='.length) }
+  return { running, port, get: (path, more = {}) => ask(port, path, { headers, ...more }) }
 }
 
 test('view prints an address at which the log is shown, until it is stopped', async (t) => {
@@ -52,13 +51,39 @@ test('view follows a log that another process writes', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append('one')
-  const { port, get, running } = await viewing(t, [file, '--no-open'])
+  const { get } = await viewing(t, [file, '--no-open'])
   t.deepEqual((await get('/api/records')).json.rows.map(({ line }) => line), ['one'])
-  const { search } = new URL(running.stdout.trim())
-  const { headers } = await ask(port, `/${search}`)
-  const events = await eventsUntil(port, '/api/live?from=7', events => events.some(({ event }) => event === 'append'), () => log.append('two'), { cookie: headers['set-cookie'][0].split(';')[0] })
-  t.deepEqual(events.find(({ event }) => event === 'append').data.rows.map(({ line }) => line), ['two'])
+  await log.append('two')
+  let rows
+  do ({ rows } = (await get('/api/records')).json); while (rows.length < 2)
+  t.deepEqual(rows.map(({ line }) => line), ['one', 'two'])
   await log.close()
+})
+
+test('view says that a log was moved, deleted or truncated, and shows what is there as soon as it can be opened', async (t) => {
+  const file = testFolder(t)
+  const path = file('log')
+  await makeLog(path, ['one', 'two'])
+  const { get } = await viewing(t, [path, '--no-open'])
+  /** Asks until the answer is this one. */
+  const until = async (isIt) => {
+    let answer
+    do answer = await get('/api/live?from=0'); while (!isIt(answer))
+    return answer.json
+  }
+  const { id, end } = await until(({ status }) => status === 200)
+  fs.renameSync(path, file('moved'))
+  t.match((await until(({ status }) => status === 503)).message, /log: the file was deleted or moved/)
+  fs.renameSync(file('moved'), path)
+  t.equal((await until(({ status }) => status === 200)).id, id, 'moved back, it is the same log')
+  await makeLog(file('other'), ['three', 'four', 'five'])
+  for (const name of fs.readdirSync(file(''))) if (name.startsWith('log')) fs.rmSync(file(name))
+  fs.renameSync(file('other'), path)
+  await until(({ status, json }) => status === 200 && json.id !== id)
+  t.deepEqual((await get('/api/records')).json.rows.map(({ line }) => line), ['three', 'four', 'five'], 'replaced, it is another log')
+  fs.truncateSync(path, 9)
+  await until(({ status, json }) => status === 200 && json.end < end)
+  t.deepEqual((await get('/api/records')).json.rows.map(({ line }) => line), ['three'], 'truncated')
 })
 
 test('view decodes records as it is told', async (t) => {

@@ -109,7 +109,7 @@ test('any bytes are shown in any encoding, in one line, within a bounded time', 
     const data = Buffer.from(bytes)
     const decoder = new Decoder({ encoding })
     const decoded = decoder.decode(data)
-    const line = lineOf(decoded, data)
+    const { line } = lineOf(decoded, data)
     if (line.length > 300 || /[\r\n]/.test(line)) throw new Error(line)
     if (decoded.json !== undefined) JSON.parse(decoded.json)
     decoder.timeOf(decoded)
@@ -205,4 +205,39 @@ test('the encoding text is another name of utf8', (t) => {
   t.equal(new Decoder({}).check('text'), 'utf8')
   t.throws(() => new Decoder({ encoding: 'xml' }), /encoding must be json, utf8, hex/)
   t.end()
+})
+
+test('records that are compressed are shown, filtered, listed and exported unpacked, and downloaded as they are stored', async (t) => {
+  const zlib = require('zlib')
+  const packings = { gzip: zlib.gzipSync, brotli: zlib.brotliCompressSync, ...(zlib.zstdCompressSync && { zstd: zlib.zstdCompressSync }) }
+  for (const [name, pack] of Object.entries(packings)) {
+    const log = promises(FlumeLog(new RAM()))
+    const seqs = []
+    const stored = Array.from({ length: 20 }, (_, i) => pack(Buffer.from(JSON.stringify({ i, text: `record number ${i} `.repeat(i === 19 ? 5000 : 20) }))))
+    for (const record of stored) seqs.push(await log.append(record))
+    const { api, events, get } = await viewOf(t, log.log)
+    t.equal((await api('log')).encoding, 'json', name)
+    const { rows } = await api('records?columns=i')
+    t.deepEqual(rows.map(({ cells }) => cells[0]), Array.from({ length: 20 }, (_, i) => String(i)))
+    t.deepEqual((await events('filter?q=i+%3E+17+or+%22number+3+%22')).filter(({ event }) => event === 'hit').map(({ data }) => data.seq), [seqs[3], seqs[18], seqs[19]])
+    const record = await api(`record?seq=${seqs[3]}`)
+    t.deepEqual([record.value.i, record.packing, Buffer.from(record.bytes, 'base64').equals(stored[3])], [3, name, true])
+    t.equal(JSON.parse((await get('/api/export?q=i+%3D+5')).text).i, 5)
+    t.equal(JSON.parse((await get(`/api/content?seq=${seqs[3]}&form=shown`)).text).i, 3)
+    t.equal((await get(`/api/content?seq=${seqs[3]}`)).headers['content-length'], String(stored[3].length))
+    await log.close()
+  }
+})
+
+test('what a compressed record would unpack to is limited, and what is not compressed is left as it is', async (t) => {
+  const zlib = require('zlib')
+  const bomb = zlib.gzipSync(Buffer.alloc(17 * 1024 * 1024))
+  const log = promises(FlumeLog(new RAM()))
+  const seqs = []
+  for (const record of [bomb, 'plain', ...Array.from({ length: 10 }, (_, i) => zlib.gzipSync(`{"a":${i}}`))]) seqs.push(await log.append(record))
+  const { api } = await viewOf(t, log.log)
+  const { rows } = await api('records')
+  t.deepEqual(rows.map(({ kind }) => kind), ['hex', 'utf8', ...Array(10).fill('json')])
+  t.equal((await api(`record?seq=${seqs[0]}`)).encoding, 'hex')
+  await log.close()
 })

@@ -169,7 +169,7 @@ test('JSON is found, listed, filtered, searched and shown as a tree, however lar
   t.deepEqual(rows.map(({ kind, time }) => [kind, time]), sizes.map((_, n) => ['json', 1600000000000 + n]))
   t.ok(rows.every(({ line }, n) => line.startsWith(`{"n":${n},"time":${1600000000000 + n},"text":"éé`) && line.length === 300))
   for (const [n, seq] of seqs.entries()) {
-    t.equal((await api(`find?path=last&value=${n}`)).seq, seq)
+    t.equal((await api(`find?where=last+%3E%3D+${n}`)).seq, seq)
     t.deepEqual((await events(`filter?q=last%20%3D%20${n}`)).filter(({ event }) => event === 'hit').map(({ data }) => data.seq), [seq])
     const { value, complete, bytes, text } = await api(`record?seq=${seq}`)
     t.deepEqual([value.n, value.last, complete], n === 4 ? [4, undefined, false] : [n, n, true])
@@ -209,7 +209,7 @@ test('hostile records are shown as they are, and do nothing', async (t) => {
       const same = Buffer.from(json.bytes, 'base64').equals(Buffer.from(hostile[rows.findIndex(row => row.seq === seq)]))
       if (status !== 200 || !same || headers['x-content-type-options'] !== 'nosniff' || !headers['content-type'].startsWith('application/json')) t.fail(`${encoding} ${seq}`)
     }
-    for (const path of ['filter?q=polluted', 'filter?q=__proto__.polluted+%3D+1', 'export?format=csv&fields=__proto__.polluted', 'export?format=ndjson']) t.equal((await get(`/api/${path}`)).status, 200, path)
+    for (const path of ['filter?q=polluted', 'filter?q=%22__proto__.polluted+%3D+1%22', 'export?format=csv&fields=__proto__.polluted', 'export?format=ndjson']) t.equal((await get(`/api/${path}`)).status, 200, path)
     await log.close()
   }
   t.equal({}.polluted, undefined)

@@ -10,6 +10,7 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const view = require('..')
 const { open } = require('flumelog-random-access-file/promises')
+const { Handler } = require('../lib/handler')
 const { startServer } = require('../lib/server')
 const { promises } = require('../../../test/helpers/promises')
 const { testFolder } = require('../../../test/helpers/folder')
@@ -23,18 +24,17 @@ async function logOf () {
 
 test('its own server listens on 127.0.0.1 only, at a free port, and gives an address with a token', async (t) => {
   const log = await logOf()
-  const { address, close } = await startServer(log.log)
+  const { address, close } = await startServer(access => new Handler(log.log, access))
   const { hostname, port, search } = new URL(address)
   t.equal(hostname, '127.0.0.1')
   t.match(search, /^\?token=[\w-]{32}$/)
-  const other = await startServer(log.log)
+  const other = await startServer(access => new Handler(log.log, access))
   t.notEqual(new URL(other.address).search, search, 'another one each time')
   await other.close()
   t.equal((await ask(port, '/api/log')).status, 403)
-  const { headers } = await ask(port, `/${search}`)
-  const cookie = headers['set-cookie'][0].split(';')[0]
-  t.equal((await ask(port, '/api/log', { headers: { cookie } })).status, 200)
-  t.equal((await ask(port, '/api/log', { headers: { cookie, host: 'localhost' } })).status, 403, 'the port belongs to the name')
+  const headers = { 'flumelog-token': search.slice('?token='.length) }
+  t.equal((await ask(port, '/api/log', { headers })).status, 200)
+  t.equal((await ask(port, '/api/log', { headers: { ...headers, host: 'localhost' } })).status, 403, 'the port belongs to the name')
   const outside = Object.values(os.networkInterfaces()).flat().find(({ internal, family }) => !internal && family === 'IPv4')
   if (outside !== undefined) {
     const socket = net.connect(Number(port), outside.address)
@@ -46,35 +46,36 @@ test('its own server listens on 127.0.0.1 only, at a free port, and gives an add
 
 test('a port that is taken is an error', async (t) => {
   const log = await logOf()
-  const { address, close } = await startServer(log.log)
+  const { address, close } = await startServer(access => new Handler(log.log, access))
   const port = Number(new URL(address).port)
-  await startServer(log.log, { port }).then(() => t.fail(), err => t.equal(err.code, 'EADDRINUSE'))
+  await startServer(access => new Handler(log.log, access), port).then(() => t.fail(), err => t.equal(err.code, 'EADDRINUSE'))
   await close()
   await log.close()
 })
 
 test('mounted below a path, it answers there and nowhere else', async (t) => {
   const log = await logOf()
-  const { get, port } = await viewOf(t, log.log, { prefix: '/admin/log', token: 'a-token-that-is-long' })
-  t.deepEqual([(await get('/admin/log')).status, (await get('/admin/log')).headers.location], [302, '/admin/log/'])
-  const { headers } = await get('/admin/log/?token=a-token-that-is-long')
-  t.deepEqual([headers.location, headers['set-cookie'][0]], ['/admin/log/', `flumelog-view-${port}=a-token-that-is-long; HttpOnly; SameSite=Strict; Path=/admin/log`])
-  const cookie = headers['set-cookie'][0].split(';')[0]
-  t.equal((await get('/admin/log/api/log', { headers: { cookie } })).json.end, 24)
-  for (const path of ['/', '/api/log', '/admin', '/admin/logs/api/log', '/admin/log2/']) t.equal((await get(path, { headers: { cookie } })).status, 404, path)
+  const token = 'a-token-that-is-long'
+  const { get } = await viewOf(t, log.log, { prefix: '/admin/log', token })
+  const { status, headers: { location } } = await get(`/admin/log?token=${token}`)
+  t.deepEqual([status, location], [302, `./log/?token=${token}`], 'the token is kept when the slash is added')
+  const headers = { 'flumelog-token': token }
+  t.equal((await get('/admin/log/', { headers })).status, 200)
+  t.equal((await get('/admin/log/api/log', { headers })).json.end, 24)
+  for (const path of ['/', '/api/log', '/admin', '/admin/logs/api/log', '/admin/log2/']) t.equal((await get(path, { headers })).status, 404, path)
   await log.close()
 })
 
-test('a router that takes its part of the path away is told by baseUrl', async (t) => {
+test('a router may take its part of the path away, if it keeps the address in originalUrl', async (t) => {
   const log = await open(testFolder(t)('log'))
   await log.append('one')
   const handler = view(log, { hosts: null })
-  const server = http.createServer((request, response) => handler(Object.assign(request, { baseUrl: '/tools', url: request.url.slice('/tools'.length) }), response))
+  const server = http.createServer((request, response) => handler(Object.assign(request, { originalUrl: request.url, url: request.url.slice('/tools'.length) }), response))
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => new Promise(resolve => server.close(resolve)))
   const { port } = server.address()
   t.equal((await ask(port, '/tools/api/log', { headers: { host: 'logs.example', origin: 'https://logs.example' } })).json.end, 7, 'by any name')
-  t.equal((await ask(port, '/tools')).headers.location, '/tools/')
+  t.equal((await ask(port, '/tools')).headers.location, './tools/')
   await log.close()
 })
 
@@ -89,16 +90,58 @@ test('it jumps to the start, the end, a percentage, an offset and a value', asyn
   t.deepEqual([await seqAt('at=0%25'), await seqAt('at=100%25'), await seqAt('at=99999999')], [seqs[1], seqs[199], seqs[199]])
   const half = await seqAt('at=50%25')
   t.ok(half >= seqs[90] && half <= seqs[110])
-  t.equal(await seqAt('path=i&value=150'), seqs[150])
-  t.deepEqual(await api('find?path=at&value=2020-09-15'), { seq: seqs[36], exact: false, note: '`at` is in milliseconds since 1970, so 2020-09-15 means 1600128000000', warning: null })
-  t.equal((await get('/api/find?path=i&value=1000')).json.code, 'flumelog:not-found')
-  t.match((await get('/api/find?path=none&value=1')).json.message, /string or boolean at `none` \(keys of the record: at, i\)/)
+  t.equal(await seqAt('where=i+%3D+150'), seqs[150])
+  t.deepEqual(await api('find?where=at+%3D+2020-09-15'), { seq: seqs[36], exact: false, note: '`at` is in milliseconds since 1970, so 2020-09-15 means 1600128000000', warning: null })
+  t.equal((await get('/api/find?where=i+%3D+1000')).json.code, 'flumelog:not-found')
+  t.match((await get('/api/find?where=none+%3D+1')).json.message, /string or boolean at `none` \(keys of the record: at, i\)/)
   await log.del(seqs[50])
-  t.deepEqual(await api('find?path=i&value=50'), { seq: seqs[51], exact: false, note: null, warning: 'No record with i = 50 was found: in this one, it is 51. If the log is not sorted by it, filter instead' })
-  t.deepEqual(await api('find?path=i&value=51.0'), { seq: seqs[51], exact: true, note: null, warning: null })
+  t.deepEqual(await api('find?where=i+%3D+50'), { seq: seqs[51], exact: false, note: null, warning: 'No record with i = 50 was found: in this one, it is 51. If the log is not sorted by it, filter instead' })
+  t.deepEqual(await api('find?where=i+%3D+51.0'), { seq: seqs[51], exact: true, note: null, warning: null })
   t.match((await api('find?at=99999999')).warning, /^The log ends at offset \d+: this is its last record$/)
   t.equal((await api('find?at=10')).warning, null)
   t.equal((await get('/api/find?at=150%25')).json.message, "a place in the log is an offset, a percentage from 0% to 100%, start, or end; it is '150%'")
-  t.match((await get('/api/find?path=i&value=x')).json.message, /the value must be a number/)
+  t.match((await get('/api/find?where=i+%3D+x')).json.message, /the value must be a number/)
+  await log.close()
+})
+
+test('it jumps to a date by whatever shows the time of a row', async (t) => {
+  const start = Date.parse('2024-01-01T00:00:00Z')
+  for (const [name, timeOf] of Object.entries({ timestamp: (i) => start + i * 3600000, ts: (i) => (start / 1000) + i * 3600, at: (i) => new Date(start + i * 3600000).toISOString(), time: (i) => start + i * 3600000 })) {
+    const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+    const seqs = []
+    for (let i = 0; i < 100; i++) seqs.push(await log.append(JSON.stringify({ [name]: timeOf(i) })))
+    const { api, get } = await viewOf(t, log.log)
+    t.deepEqual(await api('find?time=2024-01-02'), { seq: seqs[24], warning: null }, name)
+    t.equal((await api('find?time=2024-01-01T09:30:00Z')).seq, seqs[10])
+    t.equal((await get('/api/find?time=2025-01-01')).json.code, 'flumelog:not-found')
+    t.equal((await get('/api/find?time=soon')).json.code, 'flumelog:invalid')
+    await log.close()
+  }
+  const log = promises(FlumeLog(new RAM()))
+  await log.append('{"name":"ada"}')
+  const { get } = await viewOf(t, log.log)
+  t.match((await get('/api/find?time=2024-01-02')).json.message, /the record at offset 0 has no time/)
+  await log.close()
+})
+
+test('it jumps over what is deleted, however long reading that takes', async (t) => {
+  const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+  const count = 12000
+  await log.append(Array.from({ length: count }, (_, i) => JSON.stringify({ tail: i })))
+  const last = count - 50
+  const { seq } = await log.search(data => JSON.parse(data).tail - last)
+  await log.del({ gte: 0, lt: seq })
+  const { api } = await viewOf(t, log.log)
+  await api('log')
+  const { now } = Date
+  // as if each look at the clock came a second after the one before it
+  let passed = 0
+  t.teardown(() => { Date.now = now })
+  Date.now = () => now() + 1000 * passed++
+  for (const query of ['at=start', 'at=0', 'at=10%25', `where=tail+%3E%3D+${last}`]) t.equal((await api(`find?${query}`)).seq, seq, query)
+  t.equal((await api(`record?seq=${seq}`)).previous, null)
+  await log.del({ gte: seq })
+  const { get } = await viewOf(t, log.log)
+  t.equal((await get('/api/find?at=end')).json.code, 'flumelog:not-found')
   await log.close()
 })

@@ -46,10 +46,10 @@ class Visit {
     })
   }
 
-  /** Loads the page in a state. @param {string} [fragment] */
-  async open (fragment = '') {
+  /** Loads the page in a state; without one, it starts at the end of the log. @param {string} [fragment] */
+  async open (fragment = 'at=0') {
     const isThere = this.isKnown && this.page.url().startsWith(this.base)
-    // the token makes a cookie
+    // a tab keeps the token
     if (!isThere) await this.page.goto(this.isKnown ? this.base : this.address, { waitUntil: 'domcontentloaded' })
     this.isKnown = true
     if (!isThere && fragment === '') return

@@ -22,11 +22,12 @@ function findBrowser () {
 
 /**
  * @param {string} executablePath
+ * @param {string[]} [more] arguments
  * @returns {Promise<import('puppeteer-core').Browser>}
  */
-function launch (executablePath) {
+function launch (executablePath, more = []) {
   // in containers, root runs it, without a sandbox, and /dev/shm is small
-  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-site-isolation-trials']
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-site-isolation-trials', ...more]
   return puppeteer.launch({ executablePath, headless: true, args, protocolTimeout: 60000 })
 }
 

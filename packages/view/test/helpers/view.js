@@ -70,32 +70,4 @@ function eventsIn (text) {
   })
 }
 
-/**
- * Reads events until one is there.
- * @param {number} port
- * @param {string} path
- * @param {(events: Array<{ event: string, data: any }>) => boolean} isEnough
- * @param {() => void} [onopen]
- * @param {object} [headers]
- * @returns {Promise<Array<{ event: string, data: any }>>}
- */
-function eventsUntil (port, path, isEnough, onopen = () => {}, headers = {}) {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const request = http.get({ host: '127.0.0.1', port, path, headers }, (response) => {
-      onopen()
-      response.on('data', chunk => {
-        text += chunk
-        const events = eventsIn(text.slice(0, text.lastIndexOf('\n\n') + 2))
-        if (!isEnough(events)) return
-        request.destroy()
-        resolve(events)
-      })
-      response.on('end', () => reject(new Error(`it has ended: ${text}`)))
-      response.on('error', () => {})
-    })
-    request.on('error', () => {})
-  })
-}
-
-module.exports = { viewOf, ask, eventsUntil }
+module.exports = { viewOf, ask }

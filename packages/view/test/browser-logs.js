@@ -1,0 +1,61 @@
+'use strict'
+
+// The list of several logs in a browser.
+
+const fs = require('fs')
+const test = require('tape')
+const { source: AXE } = require('axe-core')
+const { open } = require('flumelog-random-access-file/promises')
+const { viewer, inBrowser, record, seen, shows } = require('./helpers/browser')
+const { testFolder } = require('../../../test/helpers/folder')
+const { makeLog } = require('../../../test/helpers/logs')
+
+inBrowser(({ visit }) => {
+  test('a list of logs leads to each of them and back, shows hidden characters of names, and looks again when it is reloaded', async (t) => {
+    const name = testFolder(t)
+    fs.mkdirSync(name('logs'))
+    await makeLog(name('logs/orders.log'), Array.from({ length: 2000 }, (_, i) => JSON.stringify(record(i))))
+    await makeLog(name('logs/gpj.\u202elog'), ['one'])
+    const log = await open(name('logs/orders.log'))
+    await (await log.cursor('mailer')).commit(0)
+    await log.close()
+    const page = await visit(await viewer(t, name('logs'), [name('missing.log')]))
+    await page.page.goto(page.address)
+    await page.page.waitForSelector('.logs tbody tr')
+    const rows = () => page.page.$$eval('.logs tbody tr', rows => rows.map(row => [...row.children].map(cell => cell.textContent)))
+    const written = new Date(Math.trunc(fs.statSync(name('logs/orders.log')).mtimeMs)).toISOString().replace('T', ' ').replace('Z', '')
+    const [hidden, orders, missing] = await rows()
+    t.equal(hidden[0], 'gpj.\\u202elog')
+    t.match(orders[1], /^\d+(\.\d)? kB$/)
+    t.deepEqual([orders[0], orders[2]], ['orders.log', written])
+    t.match(orders[3], /^mailer: .* behind$/)
+    t.match(missing.join(': '), /^missing\.log: missing\.log: no such file/)
+    t.notOk(page.page.url().includes('token'), 'the address does not keep the token')
+    await page.page.evaluate(AXE)
+    for (const [width, height] of [[1280, 800], [390, 844]]) {
+      await page.page.setViewport({ width, height })
+      t.ok(await page.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `nothing is cut off at ${width} px`)
+      for (const scheme of /** @type {const} */ (['light', 'dark'])) {
+        await page.scheme(scheme)
+        const violations = await page.page.evaluate(async () => (await window.axe.run({ resultTypes: ['violations'] })).violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`))
+        t.deepEqual(violations, [], `axe finds nothing to object to at ${width} px, ${scheme}`)
+        if (process.env.PICTURES !== undefined) await page.page.screenshot({ path: /** @type {any} */ (`${process.env.PICTURES}/list-${width}-${scheme}.png`) })
+      }
+    }
+    await page.click('.logs tbody tr:nth-child(2) a')
+    await page.page.waitForSelector(seen)
+    await page.until(shows, '"i":1999,')
+    if (process.env.PICTURES !== undefined) await page.page.screenshot({ path: /** @type {any} */ (`${process.env.PICTURES}/log-390.png`) })
+    t.equal(page.page.url().split('#')[0], `${page.base}orders.log/`, 'the address does not have the token there either')
+    await makeLog(name('logs/more.log'), ['more'])
+    await page.click('.top a[href^="../"]')
+    await page.until(() => document.querySelectorAll('.logs tbody tr').length === 4)
+    t.equal((await rows())[1][0], 'more.log', 'a log that is new in the folder')
+    await makeLog(name('missing.log'), ['there'])
+    await page.page.reload()
+    await page.until(() => document.querySelectorAll('.logs tbody a').length === 4)
+    await page.click('.logs tbody tr:nth-child(4) a')
+    await page.until(shows, 'there')
+    t.deepEqual(page.problems, [])
+  })
+})
