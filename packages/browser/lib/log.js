@@ -1,0 +1,44 @@
+'use strict'
+
+// A log in this worker: the one of the core, over the files of OPFS.
+
+const openFlumeLog = require('flumelog-random-access-file')
+const { FlumeLog } = require('flumelog-random-access-file/promises')
+const { mount, unmount } = require('./mounts')
+const { failure } = require('./errors')
+
+class Log extends FlumeLog {
+  /** @type {Promise<void> | null} */
+  #closed = null
+
+  /** @returns {Promise<void>} */
+  close () {
+    this.#closed ??= super.close().finally(() => unmount(String(this.filename)))
+    return this.#closed
+  }
+
+  /** @returns {Promise<any>} */
+  async backup () {
+    throw failure('flumelog:unsupported', 'there is no second file to back up to in a browser: close the log, and use exportFiles()')
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {any} [options]
+ * @returns {Promise<Log>}
+ */
+async function open (name, options = {}) {
+  if (options.shared) throw failure('flumelog:unsupported', `${name}: \`shared\` is not possible in a browser: open the log in one tab, and let others ask that one, for example through a BroadcastChannel`)
+  await mount(name, options.readOnly === true)
+  try {
+    const log = openFlumeLog(name, options)
+    await new Promise((resolve, reject) => log.onReady((/** @type {any} */ err) => err ? reject(err) : resolve(undefined)))
+    return new Log(log)
+  } catch (err) {
+    await unmount(name)
+    throw err
+  }
+}
+
+module.exports = { open }

@@ -1,0 +1,3 @@
+'use strict'
+
+module.exports = { randomUUID: () => crypto.randomUUID() }

@@ -1,0 +1,4 @@
+'use strict'
+
+// `EventTarget`s have no limit in a browser.
+module.exports = { setMaxListeners () {} }

@@ -1,0 +1,335 @@
+'use strict'
+
+// `fs` over the volumes that are mounted: the calls that the log makes, in their synchronous form, with callbacks and with promises. OPFS
+// opens files asynchronously and does all else with synchronous calls, so only what creates a file has no synchronous form.
+
+const { volumes } = require('../mounts')
+const { failure, translated } = require('../errors')
+const { later } = require('../later')
+const { promisify } = require('./util')
+
+/** Those of Linux. */
+const constants = { O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_EXCL: 128, O_TRUNC: 512, COPYFILE_EXCL: 1 }
+const { O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC } = constants
+/** @type {Record<string, number>} */
+const FLAGS = { r: 0, 'r+': O_RDWR, w: O_WRONLY | O_CREAT | O_TRUNC, wx: O_WRONLY | O_CREAT | O_EXCL, 'w+': O_RDWR | O_CREAT | O_TRUNC, 'wx+': O_RDWR | O_CREAT | O_EXCL }
+const FOLDER = '/'
+const FILE_MODE = 0o100600
+const FOLDER_MODE = 0o040700
+const STAT_BLOCK_SIZE = 512
+
+/** @typedef {import('../inode').Inode} Inode @typedef {{ inode: Inode | null, name: string, isWritable: boolean }} OpenFile inode: null: the folder */
+
+/** By file descriptor. @type {Map<number, OpenFile>} */
+const files = new Map()
+let nextFd = 3
+
+/**
+ * @param {string} path of a file: /NAME, or /NAME.suffix
+ * @param {string} call
+ * @returns {import('../volume').Volume} that of the log with the longest name that it can belong to
+ */
+function volumeOf (path, call) {
+  let found = null
+  for (const { mounted } of volumes.values()) {
+    if (mounted === null || !(path === FOLDER + mounted.name || path.startsWith(`${FOLDER}${mounted.name}.`))) continue
+    if (found === null || mounted.name.length > found.name.length) found = mounted
+  }
+  if (found === null) throw failure('ENOENT', call, path)
+  return found
+}
+
+/**
+ * @param {string} path
+ * @param {string} call
+ * @returns {Inode | null} null: the folder
+ */
+function find (path, call) {
+  if (path === FOLDER) return null
+  const inode = volumeOf(path, call).inodes.get(path.slice(FOLDER.length))
+  if (inode === undefined) throw failure('ENOENT', call, path)
+  return inode
+}
+
+/** @param {string} path */
+function exists (path) {
+  try {
+    find(path, 'stat')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * @param {number} fd
+ * @param {string} call
+ */
+function fileOf (fd, call) {
+  const file = files.get(fd)
+  if (file === undefined) throw failure('EBADF', call)
+  return file
+}
+
+/**
+ * @param {number} fd
+ * @param {string} call
+ */
+function inodeOf (fd, call) {
+  const { inode, isWritable } = fileOf(fd, call)
+  if (inode === null || (!isWritable && (call === 'write' || call === 'ftruncate'))) throw failure('EBADF', call)
+  return inode
+}
+
+/**
+ * @template T
+ * @param {string} call
+ * @param {() => T} run uses a handle
+ * @returns {T}
+ */
+function translating (call, run) {
+  try {
+    return run()
+  } catch (err) {
+    throw translated(err, call, '')
+  }
+}
+
+class Status {
+  /**
+   * @param {Inode | null} inode null: the folder
+   * @param {(value: number) => any} numberOf
+   */
+  constructor (inode, numberOf) {
+    this.isFolder = inode === null
+    this.dev = numberOf(1)
+    this.ino = numberOf(inode === null ? 0 : inode.id)
+    this.nlink = numberOf(inode === null ? 1 : inode.names)
+    this.mode = numberOf(inode === null ? FOLDER_MODE : FILE_MODE)
+    this.uid = this.gid = numberOf(0)
+    this.size = numberOf(inode === null ? 0 : inode.size)
+    this.blocks = numberOf(inode === null ? 0 : Math.ceil(inode.stored / STAT_BLOCK_SIZE))
+  }
+
+  isFile () { return !this.isFolder }
+  isDirectory () { return this.isFolder }
+  isSymbolicLink () { return false }
+}
+
+/**
+ * @param {Inode | null} inode
+ * @param {{ bigint?: boolean }} [options]
+ */
+function statusOf (inode, { bigint = false } = {}) {
+  return new Status(inode, bigint ? BigInt : Number)
+}
+
+/**
+ * @param {string} path
+ * @param {number} flags
+ * @returns {number} a file descriptor
+ */
+function openExisting (path, flags) {
+  if (flags & O_EXCL) throw failure('EEXIST', 'open', path)
+  const inode = find(path, 'open')
+  if (inode !== null && flags & O_TRUNC) translating('open', () => inode.truncate(0))
+  return openInode(path, inode, flags)
+}
+
+/**
+ * @param {string} path
+ * @param {Inode | null} inode
+ * @param {number} flags
+ */
+function openInode (path, inode, flags) {
+  if (inode !== null) inode.opens++
+  files.set(nextFd, { inode, name: path, isWritable: (flags & (O_WRONLY | O_RDWR)) !== 0 })
+  return nextFd++
+}
+
+/**
+ * @param {string} path
+ * @param {string | number} [flags]
+ * @returns {Promise<number>}
+ */
+async function open (path, flags = 'r') {
+  const bits = typeof flags === 'number' ? flags : FLAGS[flags]
+  if (!(bits & O_CREAT) || exists(path)) return openExisting(path, bits)
+  const volume = volumeOf(path, 'open')
+  const inode = await volume.create().catch((err) => { throw translated(err, 'open', path) })
+  try {
+    // another call may have been faster
+    if (exists(path)) return openExisting(path, bits)
+    volume.change(path.slice(FOLDER.length), inode)
+    return openInode(path, inode, bits)
+  } finally {
+    inode.considerRemoving()
+  }
+}
+
+/** Calls that are synchronous. @type {Record<string, (...args: any[]) => any>} */
+const calls = {
+  close (fd) {
+    const file = fileOf(fd, 'close')
+    files.delete(fd)
+    if (file.inode === null) return
+    file.inode.locks.delete(file)
+    file.inode.opens--
+    file.inode.considerRemoving()
+  },
+  stat: (path, options) => statusOf(find(path, 'stat'), options),
+  lstat: (path, options) => statusOf(find(path, 'lstat'), options),
+  fstat: (fd, options) => statusOf(fileOf(fd, 'fstat').inode, options),
+  realpath (path) {
+    find(path, 'realpath')
+    return path
+  },
+  readdir: () => Array.from(volumes.values(), ({ mounted }) => mounted === null ? [] : [...mounted.inodes.keys()]).flat().sort(),
+  unlink (path) {
+    if (find(path, 'unlink') !== null) volumeOf(path, 'unlink').change(path.slice(FOLDER.length), null)
+  },
+  rm (path, { force = false } = {}) {
+    if (!force || exists(path)) calls.unlink(path)
+  },
+  rename (from, to) {
+    const inode = find(from, 'rename')
+    const volume = volumeOf(to, 'rename')
+    if (inode === null || inode.volume !== volume) throw failure('EINVAL', 'rename', to)
+    if (volume.inodes.get(to.slice(FOLDER.length)) !== inode) volume.change(to.slice(FOLDER.length), inode, from.slice(FOLDER.length))
+  },
+  read (fd, buffer, offset, length, position) {
+    return translating('read', () => inodeOf(fd, 'read').read(part(buffer, offset, length), position))
+  },
+  readv (fd, buffers, position) {
+    let done = 0
+    for (const buffer of buffers) {
+      const bytesRead = calls.read(fd, buffer, 0, buffer.length, position + done)
+      done += bytesRead
+      if (bytesRead < buffer.length) break
+    }
+    return done
+  },
+  write (fd, buffer, offset, length, position) {
+    return translating('write', () => inodeOf(fd, 'write').write(part(buffer, offset, length), position))
+  },
+  writev (fd, buffers, position) {
+    let done = 0
+    for (const buffer of buffers) {
+      const written = calls.write(fd, buffer, 0, buffer.length, position + done)
+      done += written
+      if (written < buffer.length) break
+    }
+    return done
+  },
+  ftruncate (fd, length = 0) {
+    translating('ftruncate', () => inodeOf(fd, 'ftruncate').truncate(length))
+  },
+  fsync (fd) {
+    const { inode } = fileOf(fd, 'fsync')
+    translating('fsync', () => {
+      if (inode !== null) inode.sync()
+      else for (const { mounted } of volumes.values()) mounted?.sync()
+    })
+  },
+  fdatasync: (fd) => calls.fsync(fd),
+  readFile (path, encoding) {
+    const inode = find(path, 'open')
+    if (inode === null) throw failure('EINVAL', 'read', path)
+    const bytes = Buffer.alloc(inode.size)
+    translating('read', () => inode.read(bytes, 0))
+    return encoding === undefined ? bytes : bytes.toString(encoding)
+  },
+  mkdir (path) {
+    throw failure('ENOSYS', 'mkdir', path)
+  },
+  // files have no owner, and no mode
+  fchmod () {},
+  fchown () {}
+}
+
+/**
+ * @param {Uint8Array} buffer
+ * @param {number} offset
+ * @param {number} length
+ * @returns {Uint8Array}
+ */
+function part (buffer, offset, length) {
+  return offset === 0 && length === buffer.length ? buffer : new Uint8Array(buffer.buffer, buffer.byteOffset + offset, length)
+}
+
+class FileHandle {
+  /** @param {number} fd */
+  constructor (fd) {
+    this.fd = fd
+  }
+
+  async close () { calls.close(this.fd) }
+  async sync () { calls.fsync(this.fd) }
+  async datasync () { calls.fsync(this.fd) }
+  async truncate (/** @type {number} */ length) { calls.ftruncate(this.fd, length) }
+  async stat (/** @type {any} */ options) { return calls.fstat(this.fd, options) }
+  async read (/** @type {Uint8Array} */ buffer, /** @type {number} */ offset, /** @type {number} */ length, /** @type {number} */ position) {
+    return { bytesRead: calls.read(this.fd, buffer, offset, length, position), buffer }
+  }
+}
+
+/** Names of the results of calls with several, for `promisify`. @type {Record<string, string[]>} */
+const RESULTS = { read: ['bytesRead', 'buffer'], write: ['bytesWritten', 'buffer'], readv: ['bytesRead', 'buffers'], writev: ['bytesWritten', 'buffers'] }
+
+/** @type {any} */
+const fs = { constants, promises: { constants } }
+
+for (const [name, call] of Object.entries(calls)) {
+  fs[`${name}Sync`] = call
+  // as in Node.js, with promises there is a class in place of file descriptors
+  fs.promises[name] = async (/** @type {any[]} */ ...args) => call(...args)
+  // at once, as a system call starts at once; what a message has asked for may come in between it and its callback
+  fs[name] = (/** @type {any[]} */ ...args) => {
+    const cb = args.pop()
+    try {
+      const result = call(...args)
+      later(() => cb(null, result, args[1]))
+    } catch (err) {
+      later(() => cb(err))
+    }
+  }
+  if (name in RESULTS) {
+    const [count, buffer] = RESULTS[name]
+    fs[name][promisify.custom] = async (/** @type {any[]} */ ...args) => ({ [count]: call(...args), [buffer]: args[1] })
+  }
+}
+fs.existsSync = exists
+for (const name of ['statSync', 'lstatSync']) {
+  fs[name] = (/** @type {string} */ path, /** @type {any} */ options = {}) => options.throwIfNoEntry === false && !exists(path) ? undefined : calls.stat(path, options)
+}
+fs.openSync = (/** @type {string} */ path, /** @type {string | number} */ flags = 'r') => openExisting(path, typeof flags === 'number' ? flags : FLAGS[flags])
+fs.open = (/** @type {string} */ path, /** @type {any[]} */ ...rest) => {
+  const cb = rest.pop()
+  open(path, rest[0]).then(fd => later(() => cb(null, fd)), err => later(() => cb(err)))
+}
+fs.promises.open = async (/** @type {string} */ path, /** @type {string} */ flags) => new FileHandle(await open(path, flags))
+// readers poll instead
+fs.watch = (/** @type {string} */ path) => { throw failure('ENOSYS', 'watch', path) }
+
+/** Locks and holes, as the package fs-native-extensions has them: within this worker, since no other one has the files open. */
+const native = {
+  /**
+   * @param {number} fd
+   * @param {{ shared?: boolean }} [options]
+   */
+  tryLock (fd, { shared = false } = {}) {
+    const file = fileOf(fd, 'lock')
+    const { locks } = inodeOf(fd, 'lock')
+    for (const [other, isShared] of locks) if (other !== file && !(shared && isShared)) return false
+    locks.set(file, shared)
+    return true
+  },
+  unlock (/** @type {number} */ fd) {
+    inodeOf(fd, 'lock').locks.delete(fileOf(fd, 'lock'))
+  },
+  async trim () {
+    throw Object.assign(new Error('OPFS has no holes'), { code: 'ENOTSUP' })
+  }
+}
+
+module.exports = Object.assign(fs, { native })

@@ -1,0 +1,218 @@
+'use strict'
+
+// The worker's side of a log that a page has opened: does what messages ask for, in their order. See client.js.
+
+const { open } = require('./log')
+const { exportFiles, importFiles, removeLog, listLogs } = require('./files')
+const { later } = require('./later')
+const { Packer, unpack, buffersOf, packError } = require('./packed')
+
+/** Calls without an open log. @type {Record<string, (...args: any[]) => Promise<any>>} */
+const FUNCTIONS = { exportFiles, importFiles, removeLog, listLogs }
+/** Reads that give bytes, of which a message would copy the whole block. @type {Record<string, (log: any, seq: number) => Promise<any>>} */
+const BYTES = {
+  getBytes: async (log, seq) => new Uint8Array(await log.get(seq)),
+  async getPreviousBytes (log, seq) {
+    const { seq: found, value } = await log.getPrevious(seq)
+    return { seq: found, value: new Uint8Array(value) }
+  }
+}
+
+class Server {
+  /** @param {{ postMessage: (message: any, transferred?: any[]) => void }} page */
+  constructor (page) {
+    this.page = page
+    /** @type {any} */
+    this.log = null
+    /** Cursors that are open, by their names. @type {Map<string, any>} */
+    this.cursors = new Map()
+    /** Streams that are open, by their ids. @type {Map<number, RemoteStream>} */
+    this.streams = new Map()
+    /** Calls that can be aborted, by their ids. @type {Map<number, AbortController>} */
+    this.aborts = new Map()
+  }
+
+  /** What the page knows of the log without asking. */
+  get state () {
+    const { log } = this
+    return log && { since: log.since.value, start: log.start, id: log.id, blockSize: log.blockSize, cursors: new Map(Array.from(this.cursors, ([name, { seq }]) => [name, seq])) }
+  }
+
+  /** @param {any} message */
+  receive (message) {
+    if (message.type === 'append') this.append(message)
+    else if (message.type === 'stream') this.stream(message)
+    else if (message.type === 'credit') this.streams.get(message.id)?.addCredit()
+    else if (message.type === 'stop') this.streams.get(message.id)?.stop()
+    else if (message.type === 'abort') this.aborts.get(message.id)?.abort()
+    else this.answer(message.id, this.call(message))
+  }
+
+  /**
+   * @param {number} id
+   * @param {Promise<any>} result
+   */
+  answer (id, result) {
+    result.then(
+      result => this.page.postMessage({ id, result, state: this.state }),
+      err => this.page.postMessage({ id, error: packError(err), state: this.state })
+    ).finally(() => this.aborts.delete(id))
+  }
+
+  /** @param {any} message */
+  async call ({ id, type, target, args, hasSignal, hasProgress }) {
+    if (type in FUNCTIONS) return FUNCTIONS[type](...args)
+    if (type === 'open') return this.open(args[0], args[1])
+    const on = this.targetOf(target)
+    if (hasSignal || hasProgress) {
+      const options = args[args.length - 1]
+      if (hasSignal) {
+        const abort = new AbortController()
+        this.aborts.set(id, abort)
+        options.signal = abort.signal
+      }
+      if (hasProgress) options.onProgress = (/** @type {any} */ progress) => this.page.postMessage({ id, progress })
+    }
+    if (target !== undefined && type === 'close') this.cursors.delete(target)
+    return type in BYTES ? BYTES[type](on, args[0]) : on[type](...args)
+  }
+
+  /** @param {string | undefined} name of a cursor; undefined: the log */
+  targetOf (name) {
+    if (name === undefined) return this.log
+    const cursor = this.log.cursor(name)
+    this.cursors.set(name, cursor)
+    return cursor
+  }
+
+  /**
+   * @param {string} name
+   * @param {any} options
+   */
+  async open (name, options) {
+    this.log = await open(name, options)
+    // before any message with a seq from after a compaction
+    this.log.onCompact(() => this.page.postMessage({ state: this.state }))
+    this.follow()
+    return this.log.filename
+  }
+
+  /** Tells the page of the last record, once per turn of the event loop. */
+  async follow () {
+    const { log } = this
+    try {
+      for await (const since of log.since.changes()) {
+        this.page.postMessage({ state: { ...this.state, since } })
+        await new Promise(resolve => later(() => resolve(undefined)))
+      }
+      this.page.postMessage({ ended: null })
+    } catch (err) {
+      this.page.postMessage({ ended: packError(err) })
+    }
+  }
+
+  /** @param {any} message calls of `append`, with the records of all of them */
+  append ({ id, packed, calls }) {
+    const records = unpack(packed)
+    /** @type {any[]} */
+    const results = new Array(calls.length)
+    /** By the number of the call. @type {Array<[number, any]>} */
+    const failed = []
+    let pending = calls.length
+    let first = 0
+    calls.forEach((/** @type {{ count: number, options: any }} */ { count, options }, /** @type {number} */ index) => {
+      const value = count === -1 ? records[first++] : records.slice(first, first += count)
+      const done = (/** @type {any} */ err, /** @type {any} */ seq) => {
+        if (err) failed.push([index, packError(err)])
+        else results[index] = seq
+        if (--pending === 0) this.page.postMessage({ id, results, failed, state: this.state })
+      }
+      try {
+        this.log.flumelog.append(value, options, done)
+      } catch (err) {
+        done(err, null)
+      }
+    })
+  }
+
+  /** @param {any} message */
+  stream ({ id, target, options, credit }) {
+    this.streams.set(id, new RemoteStream(this, id, credit))
+    this.streams.get(id)?.run(() => this.targetOf(target).batches(options))
+  }
+}
+
+/** A stream of a page: it sends a batch for each that the page has asked for. */
+class RemoteStream {
+  /**
+   * @param {Server} server
+   * @param {number} id
+   * @param {number} credit number of batches that the page has room for
+   */
+  constructor (server, id, credit) {
+    this.server = server
+    this.id = id
+    this.credit = credit
+    this.isStopped = false
+    /** @type {any} */
+    this.iterator = null
+    this.wake = () => {}
+  }
+
+  addCredit () {
+    this.credit++
+    this.wake()
+  }
+
+  stop () {
+    this.isStopped = true
+    this.iterator?.return()
+    this.wake()
+  }
+
+  /** @param {() => any} start */
+  async run (start) {
+    const { id, server: { page, streams } } = this
+    try {
+      this.iterator = start()
+      for await (const batch of this.iterator) {
+        if (this.isStopped) break
+        const message = packBatch(batch)
+        page.postMessage({ id, batch: message.batch }, message.buffers)
+        this.credit--
+        while (this.credit === 0 && !this.isStopped) await new Promise(resolve => { this.wake = () => resolve(undefined) })
+      }
+      page.postMessage({ id, end: true })
+    } catch (err) {
+      page.postMessage({ id, end: true, error: packError(err) })
+    } finally {
+      streams.delete(id)
+    }
+  }
+}
+
+/** @param {any[]} batch of seqs, or of records with seqs */
+function packBatch (batch) {
+  if (typeof batch[0] === 'number') {
+    const seqs = Float64Array.from(batch)
+    return { batch: { seqs }, buffers: [seqs.buffer] }
+  }
+  const seqs = new Float64Array(batch.length)
+  const packer = new Packer()
+  const sizes = batch[0].size === undefined ? undefined : new Float64Array(batch.length)
+  for (let i = 0; i < batch.length; i++) {
+    seqs[i] = batch[i].seq
+    packer.add(batch[i].value)
+    if (sizes !== undefined) sizes[i] = batch[i].size
+  }
+  const packed = packer.finish()
+  return { batch: { seqs, packed, sizes }, buffers: [seqs.buffer, ...buffersOf(packed)] }
+}
+
+/** @param {any} scope of a dedicated worker */
+function serve (scope) {
+  const server = new Server(scope)
+  scope.onmessage = (/** @type {MessageEvent} */ { data }) => server.receive(data)
+}
+
+module.exports = { serve }

@@ -1,0 +1,35 @@
+// A log in a browser, from an ES module.
+
+import { open, exportFiles, importFiles, listLogs, removeLog, type Log, type NamedData } from 'flumelog-browser'
+
+const bytes = await open('bytes')
+const seq: number = await bytes.append('text')
+const data: Uint8Array = await bytes.get(seq)
+for await (const { seq, value } of bytes.stream({ live: true, signal: new AbortController().signal })) console.log(seq + 1, value.length + data.length)
+
+interface Event { at: number }
+const events: Log<Event> = await open<Event>('events', { codec: 'json', blockSize: 4096 })
+await events.append([{ at: 1 }, { at: 2 }], { sync: true })
+const at: number = (await events.search(({ at }) => at - 2)).value.at
+for await (const batch of events.batches({ gt: at })) console.log(batch[0].value.at)
+const cursor = events.cursor('mine')
+await cursor.commit(await cursor.ready())
+const { records, bytes: size, seq: last } = await events.appendFrom([{ at: 3 }])
+console.log(records + size + last, events.since.value)
+await events.close()
+
+const own = await open('own', { codec: { encode: (value: Date) => value.toISOString(), decode: (text: string) => new Date(text), buffer: false } })
+await own.append(new Date())
+
+const files: File[] = await exportFiles('events')
+const named: NamedData[] = [{ name: 'events', data: new Uint8Array(4) }]
+await importFiles('copy', [...files, ...named])
+const logs: string[] = await listLogs()
+await removeLog(logs[0])
+
+// @ts-expect-error no such option
+await open('events', { shared: true })
+// @ts-expect-error no event
+await events.append('text')
+// @ts-expect-error the files are missing
+await importFiles('copy')

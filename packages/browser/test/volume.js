@@ -1,0 +1,197 @@
+'use strict'
+
+// The files of a log in a browser, over a directory in memory: their names survive torn writes, and a gap is read as the zeros that it stands for.
+
+const test = require('tape')
+const { randomFrom } = require('../../../test/helpers/random')
+
+const LOG = 'log'
+
+/** As much of the origin private file system as a volume uses. A power cut takes what was not flushed, or tears it. */
+class Directory {
+  /** @param {Map<string, any>} [entries] */
+  constructor (entries = new Map()) {
+    this.entries = entries
+    this.calls = 0
+  }
+
+  async getDirectoryHandle (name, { create }) {
+    if (!this.entries.has(name) && !create) throw named('NotFoundError')
+    if (!this.entries.has(name)) this.entries.set(name, new Directory())
+    return this.entries.get(name)
+  }
+
+  async getFileHandle (name, { create }) {
+    if (!this.entries.has(name) && !create) throw named('NotFoundError')
+    if (!this.entries.has(name)) this.entries.set(name, new File_())
+    return { createSyncAccessHandle: async () => this.entries.get(name).open() }
+  }
+
+  async removeEntry (name) {
+    if (this.entries.get(name).isOpen) throw named('NoModificationAllowedError')
+    this.entries.delete(name)
+  }
+
+  async * keys () { yield * this.entries.keys() }
+}
+
+class File_ {
+  /** @param {Buffer} [bytes] */
+  constructor (bytes = Buffer.alloc(0)) {
+    this.bytes = bytes
+    this.durable = bytes
+    this.isOpen = false
+  }
+
+  open () {
+    if (this.isOpen) throw named('NoModificationAllowedError')
+    this.isOpen = true
+    return this
+  }
+
+  close () { this.isOpen = false }
+  getSize () { return this.bytes.length }
+  flush () { this.durable = Buffer.from(this.bytes) }
+  truncate (size) { this.bytes = Buffer.concat([this.bytes.subarray(0, size), Buffer.alloc(Math.max(0, size - this.bytes.length))]) }
+  read (into, { at }) { return at < this.bytes.length ? this.bytes.copy(into, 0, at) : 0 }
+
+  write (bytes, { at }) {
+    const next = Buffer.alloc(Math.max(this.bytes.length, at + bytes.length))
+    this.bytes.copy(next)
+    next.set(bytes, at)
+    this.bytes = next
+    return bytes.length
+  }
+
+  /** After a power cut: of what was not flushed, some pages are there. */
+  torn (random) {
+    const bytes = Buffer.from(this.bytes)
+    for (let page = 0; page < bytes.length; page += 16) {
+      if (random.below(2) === 0) continue
+      bytes.fill(0, page, Math.min(bytes.length, page + 16))
+      this.durable.copy(bytes, page, page, page + 16)
+    }
+    return new File_(bytes)
+  }
+}
+
+function named (name) {
+  return Object.assign(new Error(name), { name })
+}
+
+/** @param {Directory} root */
+function install (t, root) {
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
+  Object.defineProperty(globalThis, 'navigator', { value: { storage: { getDirectory: async () => root } }, configurable: true })
+  t.teardown(() => before === undefined ? Reflect.deleteProperty(globalThis, 'navigator') : Object.defineProperty(globalThis, 'navigator', before))
+}
+
+const directoryIn = (root) => root.entries.get('flumelog').entries.get(LOG)
+const namesOf = (volume) => Object.fromEntries(Array.from(volume.inodes, ([name, { number }]) => [name, number]))
+
+test('names survive a power cut at any moment, as they were at the last sync or at a change since', async (t) => {
+  const { Volume } = require('../lib/volume')
+  for (let seed = 1; seed <= 100; seed++) {
+    const random = randomFrom(seed)
+    const root = new Directory()
+    install(t, root)
+    const volume = await Volume.mount(LOG, false)
+    /** What may be found: the names at the last sync, and those after each change since. */
+    let possible = [namesOf(volume)]
+    const changed = () => possible.push(namesOf(volume))
+    for (let step = 0; step < 20; step++) {
+      const names = [...volume.inodes.keys()]
+      const call = random.below(4)
+      if (call === 0 || names.length === 0) {
+        volume.change(`${LOG}.${step}`, await volume.create())
+        changed()
+      } else if (call === 1 && names.length > 1) {
+        const [from, to] = [random.pick(names), random.pick(names)]
+        if (from === to) continue
+        volume.change(to, volume.inodes.get(from), from)
+        changed()
+      } else if (call === 2) {
+        volume.change(random.pick(names), null)
+        changed()
+      } else {
+        volume.sync()
+        possible = [namesOf(volume)]
+      }
+    }
+    await volume.removed
+    const { entries } = directoryIn(root)
+    const after = new Directory(new Map(Array.from(entries, ([name, file]) => [name, file.torn(random)])))
+    // the files that a power cut brings back are there: only names are looked at
+    for (const names of possible) for (const number of Object.values(names)) if (!after.entries.has(String(number))) after.entries.set(String(number), new File_())
+    root.entries.get('flumelog').entries.set(LOG, after)
+    const again = await Volume.mount(LOG, true)
+    const found = JSON.stringify(namesOf(again))
+    if (!possible.some(names => JSON.stringify(names) === found)) t.fail(`seed ${seed}: ${found} is none of ${JSON.stringify(possible)}`)
+    t.deepEqual([...after.entries.keys()].filter(name => name !== 'names').sort(), [...new Set(Object.values(namesOf(again)).map(String))].sort(), `seed ${seed}: files without a name are removed`)
+    await again.unmount()
+  }
+})
+
+test('a file with a gap is read, written and truncated as one with zeros', async (t) => {
+  const { Volume } = require('../lib/volume')
+  for (let seed = 1; seed <= 100; seed++) {
+    const random = randomFrom(seed)
+    const root = new Directory()
+    install(t, root)
+    let volume = await Volume.mount(LOG, false)
+    volume.change(LOG, await volume.create())
+    let expected = Buffer.alloc(0)
+    const write = (bytes, position) => {
+      t.equal(volume.inodes.get(LOG).write(bytes, position), bytes.length)
+      const next = Buffer.alloc(Math.max(expected.length, position + bytes.length))
+      expected.copy(next)
+      bytes.copy(next, position)
+      expected = next
+    }
+    const some = (length) => Buffer.from(Array.from({ length }, () => 1 + random.below(255)))
+    write(some(1 + random.below(5000)), 0)
+    const front = expected.length
+    const behind = front + 300000 + random.below(500000)
+    write(some(1 + random.below(5000)), behind)
+    t.ok(volume.inodes.get(LOG).stored < 20000, 'the gap is not stored')
+    for (let step = 0; step < 10; step++) {
+      const call = random.below(6)
+      if (call === 0) write(some(1000), expected.length)
+      else if (call === 1) write(some(1 + random.below(front)), 0)
+      else if (call === 2) write(Buffer.alloc(1000), front + 5000 + random.below(100000))
+      else if (call === 3) {
+        volume.inodes.get(LOG).sync()
+        await volume.unmount()
+        volume = await Volume.mount(LOG, true)
+      } else {
+        const size = call === 4 ? behind + random.below(1000) : random.below(behind)
+        if (size > expected.length || (call === 5 && step < 9)) continue
+        volume.inodes.get(LOG).truncate(size)
+        expected = expected.subarray(0, size)
+      }
+      const inode = volume.inodes.get(LOG)
+      const [start, length] = [random.below(expected.length + 1), random.below(expected.length + 1)]
+      const bytes = Buffer.alloc(length, 255)
+      const read = inode.read(bytes, start)
+      const same = inode.size === expected.length && bytes.subarray(0, read).equals(expected.subarray(start, start + length))
+      if (!same) t.fail(`seed ${seed}, step ${step}: ${inode.size} bytes instead of ${expected.length}, ${read} read of ${length} at ${start}`)
+    }
+    await volume.unmount()
+  }
+  t.end()
+})
+
+test('what is not zero is refused in a gap, and nothing is changed', async (t) => {
+  const { Volume } = require('../lib/volume')
+  install(t, new Directory())
+  const volume = await Volume.mount(LOG, false)
+  volume.change(LOG, await volume.create())
+  const inode = volume.inodes.get(LOG)
+  inode.write(Buffer.from('front'), 0)
+  inode.write(Buffer.from('behind'), 1000000)
+  t.throws(() => inode.write(Buffer.from('middle'), 500000), { code: 'EIO' })
+  const bytes = Buffer.alloc(1000006)
+  t.equal(inode.read(bytes, 0), 1000006)
+  t.ok(bytes.equals(Buffer.concat([Buffer.from('front'), Buffer.alloc(999995), Buffer.from('behind')])))
+  await volume.unmount()
+})
