@@ -75,7 +75,7 @@ async function findEnd (read, size, point, options) {
 }
 
 /**
- * The last block is looked at several times, and read once.
+ * The last block is looked at several times, and read once: a writer that cannot be seen may be completing it.
  * @param {Read} read
  * @param {number} size
  * @param {number} blockSize
@@ -85,9 +85,12 @@ async function withLastBlock (read, size, blockSize) {
   if (size === 0) return read
   const start = size - 1 - (size - 1) % blockSize
   const last = await read(start, size - start)
-  return async (offset, length) => offset >= start && offset + length <= size
-    ? last.subarray(offset - start, offset - start + length)
-    : read(offset, length)
+  return async (offset, length) => {
+    const end = offset + length
+    if (end <= start || end > size) return read(offset, length)
+    const fromLast = last.subarray(Math.max(0, offset - start), end - start)
+    return offset >= start ? fromLast : Buffer.concat([await read(offset, start - offset), fromLast])
+  }
 }
 
 /**

@@ -36,7 +36,7 @@ function changingFile (before, after, calls) {
 const METADATA = { log: 'log', blockSize: 512, writer: 'w', closed: false, end: 0, tie: 0, records: 0, start: 0, freed: 0, deletions: [], dropped: 0, clients: {}, next: null }
 const heldPoint = (published) => ({ metadata: METADATA, version: 'held', published, isHeld: true })
 
-const find = (file, blockSize) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true })
+const find = (file, blockSize, shown) => findVisibleEnd(file, file.read, 'log', { blockSize, checksum: true, isWhole: () => true, shown })
 
 async function errorOf (promise) {
   return promise.then(() => null, err => err.code)
@@ -75,6 +75,22 @@ tape('a block size that is contradicted only by what is rolled back is no error'
 
 tape('a log is found while a writer truncates what a crash has left', async (t) => {
   await isFound(t, { bytes: Buffer.concat([BLOCK, TORN]) }, { bytes: BLOCK }, 512, 512)
+})
+
+tape('where a writer cannot be seen, a log ends in front of an atomic batch, or behind it, while its first length is written', async (t) => {
+  const point = { metadata: METADATA, version: 'open', published: null, isHeld: false }
+  const finished = Buffer.concat([BLOCK, tailOf([dataOf(50), dataOf(50)])])
+  const withheld = Buffer.from(finished)
+  withheld.writeUInt16LE(0, BLOCK.length)
+  const states = [withheld, finished].map(bytes => ({ bytes, point }))
+  const shown = BLOCK.length - 8
+  const unchanged = changingFile(states[0], states[0], 0)
+  await find(unchanged, 512, shown)
+  for (let calls = 0; calls < unchanged.calls; calls++) {
+    const { found: { kept, damagedTail } } = await find(changingFile(states[0], states[1], calls), 512, shown)
+    t.equal(damagedTail, null, `after ${calls} calls, nothing is corrupt`)
+    t.ok(kept === BLOCK.length || kept === finished.length, `and the log ends at ${kept}`)
+  }
 })
 
 tape('a file whose size never stops changing, and which is no log, is an error', async (t) => {
