@@ -28,7 +28,13 @@ const { values: { all, package: own, thorough, again }, positionals: names } = p
 const ROOT = path.join(__dirname, '..')
 /** See helpers/folder.js and helpers/thorough.js; newer versions of Node.js need not compile what several processes load. */
 const shared = processFolder()
-const ENV = { ...env, TEST_SHARED: shared, NODE_COMPILE_CACHE: path.join(shared, 'compiled'), ...(thorough ? { TEST_THOROUGH: '1' } : {}) }
+const ENV = {
+  ...env,
+  TEST_SHARED: shared,
+  NODE_COMPILE_CACHE: path.join(shared, 'compiled'),
+  ...(isNode ? { NODE_OPTIONS: `--require=${JSON.stringify(path.join(__dirname, 'helpers', 'without-deadlock.js'))}` } : {}),
+  ...(thorough ? { TEST_THOROUGH: '1' } : {})
+}
 /** See helpers/bundled-tape.js; the other runtimes load modules faster. */
 const PRELOAD = isNode ? ['--require', path.join(__dirname, 'helpers', 'bundled-tape.js')] : []
 
