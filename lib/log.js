@@ -20,12 +20,11 @@ const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
 const { BatchStream } = require('./read/batch-stream')
-const { movedOptions } = require('./read/options')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
-const { deleteRange, isDeletionRange, movedDeletion } = require('./space/deletion-range')
+const { deleteRange, isDeletionRange } = require('./space/deletion-range')
 const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
@@ -260,10 +259,7 @@ class Log {
     const { id } = this.compacting
     this.whenFresh((err) => {
       if (err) return cb(err)
-      // while a client read what it had not read, the log may have been compacted
-      const map = this.compacting.mapSince(id)
-      if (map !== null && map.previousId !== id) return process.nextTick(cb, errors.compacted(this.filename))
-      if (map !== null) seqs = movedDeletion(seqs, map)
+      if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
@@ -363,10 +359,8 @@ class Log {
     mustBeFunction('the callback', cb)
     const { id } = this.compacting
     this.whenReadable(cb, ({ blocks }) => {
-      // as above
-      const map = this.compacting.mapSince(id)
-      if (map !== null && map.previousId !== id) return process.nextTick(cb, errors.compacted(this.filename))
-      scan(this.reading, map === null ? options : movedOptions(options, map, blocks.startBefore), onRecord, cb)
+      if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
+      scan(this.reading, options, onRecord, cb)
     })
   }
 

@@ -170,11 +170,11 @@ class Compacting {
   }
 
   /**
-   * @param {string | null} id of the log when a call was made; null: it was not open yet
-   * @returns {OffsetMap | null} of the last compaction, which may not be from that log; null: there was none since
+   * A call that has waited for the end of the log to be read was made with offsets of the log as it was then.
+   * @param {string | null} id of the log when the call was made; null: it was not open yet
    */
-  mapSince (id) {
-    return id === null || this.id === id ? null : this.map
+  isCompactedSince (id) {
+    return id !== null && this.id !== id
   }
 
   /**

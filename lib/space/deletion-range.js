@@ -52,30 +52,4 @@ function deleteRange (writer, range, end, cb) {
   else writer.deleteRange(bounds.min, bounds.max, (err) => cb(/** @type {any} */ (err ?? null)))
 }
 
-/**
- * The same records, or a part of those in the range, where the log is since a compaction.
- * @param {unknown} what the first argument of `del`, from before it
- * @param {import('./offset-map').OffsetMap} map
- * @returns {any}
- */
-function movedDeletion (what, map) {
-  const { base } = map
-  if (!isDeletionRange(what)) {
-    const isBefore = (/** @type {unknown} */ seq) => Number.isSafeInteger(seq) && Number(seq) >= 0 && Number(seq) < base
-    // those that are gone are deleted
-    return [what].flat().map(seq => isBefore(seq) ? map.at(Number(seq)) : seq).filter(seq => seq !== null)
-  }
-  let bounds
-  try {
-    bounds = deletionRangeOf(what, Infinity)
-  } catch {
-    // who deletes it says why
-    return what
-  }
-  const { min, max } = bounds
-  const last = max < base ? map.down(max) : max
-  if (min > max || last === -1) return []
-  return { gte: min < base ? map.up(min) : min, lte: last }
-}
-
-module.exports = { deleteRange, isDeletionRange, deletionRangeOf, movedDeletion }
+module.exports = { deleteRange, isDeletionRange, deletionRangeOf }

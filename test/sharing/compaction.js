@@ -6,6 +6,7 @@ const fs = require('fs')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { Owner } = require('../../lib/sharing/owner')
+const { logBehind } = require('../../lib/log')
 const { testFolder } = require('../helpers/folder')
 const { flumelog } = require('../helpers/command-line')
 const { RawClient, hello } = require('../helpers/raw-client')
@@ -111,6 +112,29 @@ tape('what a client deletes while it moves to the compacted log is what it meant
     const values = await valuesOf(owner)
     t.equal(values.length, 89 * (n + 1), 'the last ten are deleted')
   }
+  await client.close()
+  await owner.close()
+})
+
+tape('a deletion or a scan that a client has not started when the log is compacted is refused', async (t) => {
+  const file = testFolder(t)('log')
+  const [owner, client] = [await open(file, SETTINGS), await open(file, SETTINGS)]
+  const seqs = []
+  for (let n = 0; n < 10; n++) seqs.push(await client.append(`record ${n}`))
+  await owner.del(seqs[0])
+  const { follower } = logBehind(client.flumelog).state.opened
+  const { whenFresh } = follower
+  /** As if it read the file meanwhile. */
+  const waiting = []
+  follower.whenFresh = (cb) => waiting.push(cb)
+  const codes = Promise.all([client.del(seqs[1]), client.del({ gt: seqs[4] }), client.scan({ gt: seqs[4] }, () => t.fail('nothing is scanned'))].map(done => done.then(() => 'done', err => err.code)))
+  const moved = new Promise(resolve => client.onCompact(resolve))
+  await owner.compact()
+  await moved
+  follower.whenFresh = whenFresh
+  for (const cb of waiting) follower.whenFresh(cb)
+  t.deepEqual(await codes, ['flumelog:compacted', 'flumelog:compacted', 'flumelog:compacted'])
+  t.deepEqual(await valuesOf(owner), [1, 2, 3, 4, 5, 6, 7, 8, 9].map(n => `record ${n}`))
   await client.close()
   await owner.close()
 })
