@@ -136,7 +136,10 @@ class Follower {
   hold (isHeld) {
     this.isHeld = isHeld
     this.watch?.hold(isHeld)
-    if (isHeld && (!this.isFresh || this.retryTimer.isRunning)) this.poll()
+    const isDue = this.retryTimer.isRunning
+    // now, or it would go on keeping the process alive, or not
+    this.retryTimer.stop()
+    if (isDue || (isHeld && !this.isFresh)) this.poll()
   }
 
   /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process */

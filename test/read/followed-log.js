@@ -96,6 +96,39 @@ test('a block that was read while the log was moved to another file, or taken ov
   }
 })
 
+test('what a reader repeats because it has failed keeps the process alive only while somebody waits for it', async (t) => {
+  /** @type {Array<{ isRef: boolean, unref: () => void }>} */
+  let timers = []
+  let failed = () => {}
+  const clock = /** @type {any} */ ({
+    setTimeout: () => {
+      const timer = { isRef: true, unref: () => { timer.isRef = false } }
+      timers.push(timer)
+      setImmediate(() => failed())
+      return timer
+    },
+    clearTimeout: (/** @type {any} */ timer) => { timers = timers.filter(other => other !== timer) }
+  })
+  const io = /** @type {any} */ ({ checkPath: async () => { throw Object.assign(new Error('too many open files'), { code: 'EMFILE' }) } })
+  const file = /** @type {any} */ ({ filename: 'log', metadata: null })
+  const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
+  const follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({ isClient: true, clock }))
+  const hasFailed = () => new Promise(resolve => { failed = () => resolve(null) })
+  follower.isHeld = true
+  let failing = hasFailed()
+  follower.poll()
+  await failing
+  t.deepEqual(timers.map(({ isRef }) => isRef), [true])
+  for (const isHeld of [false, true, false]) {
+    failing = hasFailed()
+    follower.hold(isHeld)
+    await failing
+    t.deepEqual(timers.map(({ isRef }) => isRef), [isHeld])
+  }
+  follower.close()
+  t.equal(timers.length, 0)
+})
+
 test('a file that a writer truncates while a reader reads what has become of its tail is looked at again', async (t) => {
   const buffer = Buffer.alloc(128)
   let size = 300
