@@ -11,7 +11,7 @@ const { FollowedLog } = require('./followed-log')
 
 /** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
 const FAILURE_DELAY = 50
-/** Milliseconds within which a poll shows what was appended, if nobody waits for it. */
+/** Milliseconds within which a poll shows what has changed, if nobody waits for it. */
 const IDLE_DELAY = 10
 
 /**
@@ -164,12 +164,9 @@ class Follower {
     process.nextTick(() => this.pollUntilQuiet().catch(err => this.failed(err)))
   }
 
-  /**
-   * The owner of a shared log says that it has changed.
-   * @param {boolean} isUrgent false: there is only more in it
-   */
-  pollSoon (isUrgent) {
-    if (isUrgent || this.isHeld) this.poll()
+  /** The owner of a shared log says that it has changed. */
+  pollSoon () {
+    if (this.isHeld) this.poll()
     else if (!this.closed) this.pollIn(IDLE_DELAY)
   }
 

@@ -12,7 +12,7 @@ const MAX_FRAME = 16 * 1024 * 1024
 /**
  * @typedef {object} Listeners
  * @property {() => void} onheard the owner has said something
- * @property {(isChanged: boolean) => void} onlook records were deleted, or blocks trimmed; false: there is only more in the log
+ * @property {() => void} onlook the log has changed
  * @property {(run: import('./frames').Run) => void} onack
  * @property {(conflict: import('./frames').Conflict) => void} onconflict
  * @property {(error: Error) => void} onnack the connection ends
@@ -80,7 +80,7 @@ class Connection {
     switch (type) {
       case frames.ACK: return listeners.onack(frames.decodeAck(body))
       case frames.CONFLICT: return listeners.onconflict(frames.decode(type, body))
-      case frames.LOOK: return listeners.onlook(frames.decode(type, body).changed)
+      case frames.LOOK: return listeners.onlook()
       case frames.NACK:
         listeners.onnack(frames.decode(type, body).error)
         return this.close()

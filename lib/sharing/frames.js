@@ -6,7 +6,7 @@
 const errors = require('../errors')
 
 const PROTOCOL = 'flumelog'
-const VERSION = 5
+const VERSION = 6
 
 /** Bytes of a client's frame, with its length; a connection on which more is announced is closed before it is received. */
 const MAX_FRAME = 1024 * 1024
@@ -140,7 +140,6 @@ const MEMBERS = {
     runs: value => Array.isArray(value) && value.every(isRun),
     id: isString
   },
-  [LOOK]: { changed: isBoolean },
   [NACK]: { error: isObject },
   [REPLY]: { request: isNatural },
   [REFUSED]: { error: isObject },

@@ -67,7 +67,7 @@ class Owner {
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
     const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
-      server.advanced()
+      server.changed()
       listeners.onadvance(seq)
     }, clock, { clients: this.forWriter(), retention: retentionOf(settings, records) })
     this.writer = writer

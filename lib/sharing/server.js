@@ -10,7 +10,7 @@ const { WINDOW } = require('./frames')
 const { Intake } = require('./intake')
 const { Session } = require('./session')
 
-/** Milliseconds between two LOOKs for what was appended. */
+/** Milliseconds between two LOOKs. */
 const LOOK_INTERVAL = 2
 /** Connections at a time. */
 const MAX_SESSIONS = 1024
@@ -177,13 +177,8 @@ class Server {
     for (const session of [...this.due]) this.flushNow(session)
   }
 
-  /** Records were deleted, or blocks trimmed. */
+  /** More is in the log, or less. */
   changed () {
-    for (const session of this.sessions) session.look(true)
-  }
-
-  /** More is in the log. */
-  advanced () {
     if (this.isClosing || this.lookTimer.isRunning || this.sessions.size === 0) return
     const wait = this.lastLook + LOOK_INTERVAL - this.clock.now()
     this.lookTimer.start(Math.max(0, Math.ceil(wait)))
@@ -191,7 +186,7 @@ class Server {
 
   look () {
     this.lastLook = this.clock.now()
-    for (const session of this.sessions) session.look(false)
+    for (const session of this.sessions) session.look()
   }
 
   /**

@@ -205,12 +205,9 @@ class Session {
     if (this.isStalled) this.socket.pause()
   }
 
-  /**
-   * Answers may be held back, this is not. But a client that is not welcome yet, or takes nothing, is told later.
-   * @param {boolean} isChanged records were deleted, or blocks trimmed; false: there is only more in the log
-   */
-  look (isChanged) {
-    if (this.isWelcome && !this.isEnded && !this.isStalled) this.socket.write(frames.encode(frames.LOOK, { changed: isChanged }))
+  /** Answers may be held back, this is not. But a client that is not welcome yet, or takes nothing, is told later. */
+  look () {
+    if (this.isWelcome && !this.isEnded && !this.isStalled) this.socket.write(frames.encode(frames.LOOK))
   }
 
   /** Whether the last bytes for the client were written. */
@@ -226,7 +223,7 @@ class Session {
   /** The client takes its answers again. */
   resume () {
     this.socket.resume()
-    this.look(true)
+    this.look()
     this.server.flushSoon(this)
   }
 

@@ -188,7 +188,7 @@ class Sharing {
     const { remote, silence, clientId, follower } = this
     const connection = new Connection(socket, { id: clientId, answered: remote.acknowledged, log: follower?.id ?? null, pid: process.pid }, {
       onheard: () => silence.heard(),
-      onlook: (isChanged) => this.follower?.pollSoon(isChanged),
+      onlook: () => this.follower?.pollSoon(),
       onack: (run) => remote.onack(run),
       onconflict: (conflict) => remote.onconflict(conflict),
       onnack: (error) => remote.onnack(error),

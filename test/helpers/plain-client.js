@@ -37,7 +37,7 @@ class PlainClient {
     let rest = Buffer.alloc(0)
     this.socket = net.connect(this.filename + '.socket', () => {
       this.connections++
-      this.socket.write(frame(HELLO, json({ protocol: 'flumelog', version: 5, id: this.id, answered: this.answered, log: null, pid: process.pid })))
+      this.socket.write(frame(HELLO, json({ protocol: 'flumelog', version: 6, id: this.id, answered: this.answered, log: null, pid: process.pid })))
     }).on('error', () => {}).on('data', (data) => {
       rest = Buffer.concat([rest, data])
       while (rest.length >= 4 && rest.length >= 4 + rest.readUInt32LE(0)) {

@@ -93,7 +93,7 @@ class RawClient {
 }
 
 const json = (body) => Buffer.from(JSON.stringify(body))
-const hello = (id, answered = 0, { version = 5, log = null } = {}) =>
+const hello = (id, answered = 0, { version = 6, log = null } = {}) =>
   frame(1, json({ protocol: 'flumelog', version, id: id.toString('hex'), answered, log, pid: 1 }))
 
 const u16 = (value) => Buffer.from([value & 255, value >> 8])

@@ -78,6 +78,6 @@ tape('an owner or a client with another version of the protocol is a clear error
   await owner.onReady()
   const old = new RawClient(file)
   old.send(hello(old.id, 0, { version: 1 }))
-  t.match(await old.refusal(), /version 1 of the protocol is not supported; this process has version 5/)
+  t.match(await old.refusal(), /version 1 of the protocol is not supported; this process has version 6/)
   await owner.close()
 })

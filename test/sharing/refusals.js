@@ -88,8 +88,8 @@ test('whatever is not as the protocol says ends that connection, with a reason, 
 const GREETINGS = {
   'a first frame that is not HELLO': [[append(1, [A])], /first frame is of type 2/],
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
-  'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 5 }))], /protocol in a frame of type 1 is "flumelug"/],
-  'another version': [[hello(A, 0, { version: 1 })], /version 1 of the protocol is not supported; this process has version 5/],
+  'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 6 }))], /protocol in a frame of type 1 is "flumelug"/],
+  'another version': [[hello(A, 0, { version: 1 })], /version 1 of the protocol is not supported; this process has version 6/],
   'a HELLO with a short id': [[hello(A)], /id in a frame of type 1 is "61"/],
   'a HELLO with answers up to 2^53': [[hello(Buffer.alloc(8, 1), 2 ** 53)], /answered in a frame of type 1 is 9007199254740992/]
 }

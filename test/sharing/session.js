@@ -67,7 +67,7 @@ tape('nothing is sent to a client once the owner has ended its connection', asyn
   await event(setImmediate)
   const closed = server.close()
   while (!socket.writableEnded) await event(setImmediate)
-  server.advanced()
+  server.changed()
   t.notOk(server.lookTimer.isRunning)
   server.look()
   session.answer(frames.encode(frames.PONG))
