@@ -115,10 +115,8 @@ async function backUpOnce (log, name, target, options, work) {
 async function openSource (log) {
   const opened = /** @type {import('../opening').Opened} */ (log.state.opened)
   const { blocks, follower } = opened
-  // what another process has appended until now; the owner of a shared log tells that before it answers
-  if (follower !== null && !('catchUp' in follower)) await promised(cb => opened.writer?.sync(cb))
-  // and deleted
-  await promised(cb => blocks.follower === null ? cb(null) : blocks.follower.catchUp(cb))
+  // what another process has appended and deleted until now
+  if (follower !== null) await promised(cb => follower.catchUp(cb))
   const source = new SourceLog(blocks, log.file)
   // another one, if this process has become the owner meanwhile
   const { writer } = opened

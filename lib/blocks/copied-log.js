@@ -73,7 +73,7 @@ class CopiedLog extends LogBlocks {
   /** @returns {Promise<void>} resolves when they see what another process has published by now */
   async refresh () {
     const follower = this.#log.state.opened?.follower ?? null
-    if (follower !== null && 'catchUp' in follower) await promised(cb => follower.catchUp(cb))
+    if (follower !== null) await promised(cb => follower.catchUp(cb))
     else await this.ready()
   }
 

@@ -68,7 +68,7 @@ class CursorReader {
     const { log, position } = this.cursor
     await promised(cb => log.whenFresh(cb))
     const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
-    if (this.isChecked || position.next <= blocks.end || follower === null || !('catchUp' in follower)) return
+    if (this.isChecked || position.next <= blocks.end || follower === null) return
     await promised(cb => follower.catchUp(cb))
   }
 
