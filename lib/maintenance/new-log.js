@@ -9,7 +9,7 @@ const errors = require('../errors')
 const { onAbort } = require('../signal')
 const { UNFINISHED } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
-const { MetadataReader } = require('../storage/metadata-reader')
+const { parseMetadata } = require('../storage/metadata-text')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 
@@ -79,7 +79,16 @@ async function lockFile (file) {
 function assertAbsent (file, given) {
   if (isThere(file)) throw errors.exists(given)
   // one that an earlier log of this name has left says nothing of another log
-  if (isThere(`${file}.meta`) && !new MetadataReader(`${file}.meta`, true).readVersion()) throw errors.existsBeside(given, '.meta')
+  if (isThere(`${file}.meta`) && !isMetadata(`${file}.meta`)) throw errors.existsBeside(given, '.meta')
+}
+
+/** @param {string} name */
+function isMetadata (name) {
+  try {
+    return parseMetadata(fs.readFileSync(name, 'latin1')) !== null
+  } catch {
+    return false
+  }
 }
 
 /**

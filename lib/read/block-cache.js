@@ -161,6 +161,15 @@ class BlockCache {
   }
 
   /**
+   * Reads a block that does not stay in memory.
+   * @param {number} number at most the tail's
+   * @returns {Promise<Block>} rejects if it cannot be read
+   */
+  read (number) {
+    return new Promise((resolve, reject) => this.get(number, false, (err, block) => err ? reject(err) : resolve(/** @type {Block} */ (block))))
+  }
+
+  /**
    * Reads one record of a block that is not in memory, if that is possible at once: see `readRecord`.
    * @param {number} number
    * @param {number} position at which the record should start

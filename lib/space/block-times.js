@@ -64,7 +64,7 @@ class BlockTimes {
     const { number: tail } = blocks.tail
     const end = Math.min(tail, next + most)
     while (time === null && next < end) {
-      const block = await new Promise(resolve => blocks.get(++next, false, (err, block) => resolve(err ? null : block)))
+      const block = await blocks.read(++next).catch(() => null)
       const told = block === null ? null : await this.toldBy(block)
       if (told !== -Infinity) time = told
     }

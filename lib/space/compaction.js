@@ -281,7 +281,7 @@ class Compaction {
    */
   async block (number) {
     if (number * this.blocks.blockSize < this.blocks.start) return { buffer: Buffer.alloc(0), end: 0 }
-    return new Promise((resolve, reject) => this.blocks.get(number, false, (err, block) => err ? reject(err) : resolve(/** @type {import('../format/block').Block} */ (block))))
+    return this.blocks.read(number)
   }
 }
 

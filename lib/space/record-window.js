@@ -68,7 +68,7 @@ class RecordWindow {
   /** @param {number} number of a block; one that cannot be read has no records */
   async count (number) {
     const { blocks, counts } = this
-    const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
+    const block = await blocks.read(number).catch(() => null)
     const count = block === null ? 0 : wholeRecordsIn(block)
     this.total += count - (counts.get(number) ?? 0)
     counts.set(number, count)

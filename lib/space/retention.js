@@ -208,7 +208,7 @@ class Retention {
     const { blocks } = this
     // one that is still being filled is read again
     const generation = number === blocks.tail.number ? -1 : blocks.generation
-    const block = await new Promise(resolve => blocks.get(number, false, (err, block) => resolve(err ? null : block)))
+    const block = await blocks.read(number).catch(() => null)
     const records = block === null ? 0 : recordsIn(block)
     const time = this.times === null ? Infinity : await this.times.of(number, block)
     // a later one may tell

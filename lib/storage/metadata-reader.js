@@ -163,20 +163,6 @@ class MetadataReader {
       return { version: fd === -1 ? '' : this.lines.version, published: this.published }
     })
   }
-
-  /**
-   * Uses synchronous I/O.
-   * @returns {string | null} the version; empty if there is none. Null: the file cannot be read
-   */
-  readVersion () {
-    try {
-      const lines = new MetadataLines()
-      lines.add(fs.readFileSync(this.filename, 'latin1').slice(PUBLISHED_SIZE))
-      return lines.metadata === null ? '' : lines.version
-    } catch (err) {
-      return /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' ? '' : null
-    }
-  }
 }
 
 /**

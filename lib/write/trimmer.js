@@ -171,18 +171,10 @@ class Trimmer {
     const { blocks } = this
     const least = Math.max(blocks.start, blocks.blockSize) / blocks.blockSize
     for (let number = start / blocks.blockSize; number > least; number--) {
-      const block = await this.blockAt(number).catch(() => null)
+      const block = await blocks.read(number).catch(() => null)
       if (block !== null) return block
     }
     return null
-  }
-
-  /**
-   * @param {number} number
-   * @returns {Promise<Block>}
-   */
-  blockAt (number) {
-    return new Promise((resolve, reject) => this.blocks.get(number, false, (err, block) => err ? reject(err) : resolve(/** @type {Block} */ (block))))
   }
 
   /**
@@ -195,7 +187,7 @@ class Trimmer {
     if (number - first > MAX_COUNTED || writer.recordCount.records === null) return null
     let records = 0
     for (let at = first; at < number; at++) {
-      const block = await this.blockAt(at).catch(() => null)
+      const block = await blocks.read(at).catch(() => null)
       if (block === null) return null
       records += recordsIn(block)
     }
