@@ -4,15 +4,11 @@
 
 const errors = require('../errors')
 const { callBack, promised } = require('../callbacks')
-const { OpenStreams } = require('../read/open-streams')
 const { openSource } = require('../read/source')
 const { cursorStreamOptions } = require('./cursor-options')
 const { tieOf } = require('./cursor-tie')
 
-/**
- * @typedef {import('../types').Done} Done
- * @typedef {import('../read/stream').Stream} Stream
- */
+/** @typedef {import('../types').Done} Done */
 
 class CursorReader {
   /** @param {import('./named-cursor').NamedCursor} cursor */
@@ -20,8 +16,6 @@ class CursorReader {
     this.cursor = cursor
     /** Whether the record at its position is known to be the one that was committed. */
     this.isChecked = false
-    /** Its own streams, which end with it. */
-    this.open = new OpenStreams()
   }
 
   /**
@@ -32,17 +26,16 @@ class CursorReader {
    */
   source (Kind, of, options) {
     return openSource(() => {
-      /** @type {import('../read/options').StreamOptions} */
-      const range = cursorStreamOptions(of, options ?? {})
-      return new Kind(Object.create(this.cursor.log.reading, {
-        streams: { value: this },
+      const stream = new Kind(Object.create(this.cursor.log.reading, {
+        owner: { value: this },
         whenOpen: {
           value: (/** @type {Done} */ cb) => callBack(this.whenPositioned(), (/** @type {Error | null} */ err) => {
-            if (!err) range.gt = this.startOfStream
+            if (!err) stream.options.gt = this.startOfStream
             cb(err)
           })
         }
-      }), range).source
+      }), cursorStreamOptions(of, options ?? {}))
+      return stream.source
     })
   }
 
@@ -91,36 +84,9 @@ class CursorReader {
     this.isChecked = true
   }
 
-  // The streams of a cursor are also among those of its log
-
-  /** Where it starts is decided when it is open. */
-  expect () {}
-
-  /** @param {Stream} stream */
-  add (stream) {
-    this.open.add(stream)
-    this.cursor.log.streams.add(stream)
-  }
-
-  /** @param {Stream} stream */
-  delete (stream) {
-    this.open.delete(stream)
-    this.cursor.log.streams.delete(stream)
-  }
-
-  /** @param {Stream} stream */
-  wait (stream) {
-    this.cursor.log.streams.wait(stream)
-  }
-
-  /** @param {Stream} stream */
-  stopWaiting (stream) {
-    this.cursor.log.streams.stopWaiting(stream)
-  }
-
   /** Ends its streams. */
   close () {
-    this.open.close()
+    this.cursor.log.streams.close(this)
   }
 }
 

@@ -8,7 +8,7 @@ const { callAll } = require('../callbacks')
 
 /**
  * @typedef {import('./stream').Stream} Stream
- * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'> & Partial<Pick<Stream, 'move'>>} Waiting a stream, or what waits as streams do
+ * @typedef {Pick<Stream, 'resume' | 'close' | 'finish'> & Partial<Pick<Stream, 'move' | 'context'>>} Waiting a stream, or what waits as streams do
  */
 
 class OpenStreams {
@@ -88,9 +88,12 @@ class OpenStreams {
     callAll([...this.waiting].map(stream => stream.resume), undefined)
   }
 
-  /** The log is closing. */
-  close () {
-    callAll(this.all().map(stream => () => stream.close()), undefined)
+  /**
+   * The log is closing, or a cursor.
+   * @param {object} [owner] the cursor
+   */
+  close (owner) {
+    callAll(this.all().filter(({ context }) => owner === undefined || context?.owner === owner).map(stream => () => stream.close()), undefined)
   }
 
   /** @param {Error} err why the log can no longer be read */

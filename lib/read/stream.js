@@ -32,6 +32,7 @@ const MAX_DEPTH = 64
  * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
  * @property {import('./open-streams').OpenStreams} streams
+ * @property {object} [owner] the cursor with which the stream ends
  * @property {import('./turn-budget').TurnBudget} turn
  */
 
