@@ -53,7 +53,6 @@ tape('a trim whose fsync has failed is durable before the next opening frees its
   t.ok(found[0].startsWith('6'))
   cutPower(world)
   t.deepEqual(await settled(world, collect(await open(world.start()))), found)
-  t.end()
 })
 
 for (const isReopened of [false, true]) {

@@ -119,7 +119,7 @@ test('what happens to other files in the folder is not told', async (t) => {
   t.pass('what happens to the log is')
 })
 
-test('between hold and release it polls, and keeps the process alive', (t) => {
+test('while it is held, it polls, and keeps the process alive', (t) => {
   const found = watched(t)
   const { clock, watch } = found
   const pending = () => [...clock.timers].map(({ keepsAlive, milliseconds }) => [keepsAlive, milliseconds])

@@ -171,7 +171,7 @@ class Connection {
     this.subscriptions.push(this.nats.subscribe(subject, { callback: (err, message) => { if (!err) onmessage(message) } }))
   }
 
-  /** @returns {string} a subject for answers, with the prefix of the connection: its user may hear no other */
+  /** @returns {string} a subject for answers, with the prefix of the connection: its user may subscribe to no other */
   createInbox () {
     return this.transport.createInbox(/** @type {any} */ (this.nats).options.inboxPrefix)
   }

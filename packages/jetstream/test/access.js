@@ -108,7 +108,7 @@ withNats('access to a stream', (file) => {
     t.throws(() => JetStreamLog({ stream, connection: {} }), { code: 'flumelog:invalid' })
   }))
 
-  test('a user who may hear only what the inbox prefix of the connection starts', (t) => onServer(file, `authorization { users: [
+  test('a user who may subscribe only below the inbox prefix of the connection', (t) => onServer(file, `authorization { users: [
       { user: u, password: p, permissions: { subscribe: ["_mine.>"] } }
     ] }`, async (server) => {
     const connection = await connect({ servers: server.url, user: 'u', pass: 'p', inboxPrefix: '_mine' })

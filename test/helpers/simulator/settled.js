@@ -10,7 +10,7 @@ const PATIENCE = 60_000
  * @param {() => boolean} isDone
  */
 async function until (world, isDone) {
-  if (!await world.run(isDone, PATIENCE)) throw new Error('it has not happened')
+  if (!await world.run(isDone, PATIENCE)) throw new Error(`it did not happen within ${PATIENCE / 1000} s of simulated time`)
 }
 
 /**
