@@ -59,9 +59,8 @@ function scanned (log, options, most = Infinity) {
   })
 }
 
-/** Waits until something is so; not for long, since what follows says if it is not. */
 async function until (condition) {
-  for (const start = Date.now(); !condition() && Date.now() - start < 5000;) await new Promise(resolve => setTimeout(resolve, 1))
+  while (!condition()) await event(setTimeout)
 }
 
 /**

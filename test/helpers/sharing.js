@@ -13,7 +13,7 @@ const { collect } = require('./reading')
 const { signal } = require('./runtime')
 
 /** Milliseconds after which a call that has no answer hangs: far more than the slowest machine needs. */
-const PATIENCE = 30_000
+const PATIENCE = 120_000
 
 /**
  * A process that has a shared log open.

@@ -46,6 +46,17 @@ test('whatever a text is, a filter finds it in quotes', async (t) => {
   for (const text of ['a = b', '"', '\\', '\\"', 'a and b', '(', "'x'", ' ']) t.deepEqual(parseFilter(` ${quoted(text)} `), { type: 'text', text }, text)
 })
 
+/** Searches again if another program had the processor for so long that the time limit has passed. */
+function patiently (search) {
+  for (;;) {
+    try {
+      return search()
+    } catch (err) {
+      if (!/takes more than 100 ms/.test(err.message)) throw err
+    }
+  }
+}
+
 test('a regular expression that takes too long is an error, whatever its form is; others take their time', async (t) => {
   const text = 'a'.repeat(100)
   for (const source of ['(a+)+b', '(a|a)*b', '(a?){60}b', 'a*a*a*a*a*a*a*a*b', '(?:(?:a+)b?)+c', '(a*)*\\1b']) {
@@ -55,7 +66,7 @@ test('a regular expression that takes too long is an error, whatever its form is
       continue
     }
     t.throws(() => matches({ value: { x: text } }, Buffer.alloc(0)), /takes more than 100 ms for one record/, source)
-    t.equal(matches({ value: { x: 'aab' } }, Buffer.alloc(0)), new RegExp(source, 'u').test('aab'), 'and the next text is searched')
+    t.equal(patiently(() => matches({ value: { x: 'aab' } }, Buffer.alloc(0))), new RegExp(source, 'u').test('aab'), 'and the next text is searched')
   }
   t.ok(filterOf('~ /b$/', 'json').matches({ text: `${'a'.repeat(1e6)}b` }, Buffer.alloc(0)))
 })

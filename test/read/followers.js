@@ -39,26 +39,6 @@ tape('three followers started at different times see every record once, whole an
   await writer.close()
 })
 
-tape('a follower gets records as they are appended', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = writerOf(file, {})
-  await writer.append(1)
-  const follower = follow(t, file)
-  await isAt(1)(follower)
-  const delays = []
-  for (let i = 0; i < 40; i++) {
-    await event(resolve => setTimeout(resolve, i))
-    const appended = Number(process.hrtime.bigint()) / 1e6
-    await writer.append(1)
-    const { time } = await isAt(writer.number)(follower)
-    delays.push(time - appended)
-  }
-  delays.sort((a, b) => a - b)
-  t.equal(summary(follower).count, writer.number, 'every one')
-  t.comment(`milliseconds from append to the follower's hands: median ${delays[20].toFixed(1)}, worst ${delays[39].toFixed(1)}`)
-  await writer.close()
-})
-
 tape('since of a reader is updated even without a stream', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, {})

@@ -1,6 +1,6 @@
 'use strict'
 
-// The socket, FILE.meta or the folder of a shared log is gone, the disk is full, or another program writes.
+// The socket, FILE.meta or the folder of a shared log is gone, or another program writes.
 
 const tape = require('tape')
 const fs = require('fs')
@@ -11,7 +11,6 @@ const { logBehind } = require('../../lib/log')
 const { testFolder } = require('../helpers/folder')
 const { sharer, shared, following, inTime, numbersIn, upTo } = require('../helpers/sharing')
 const { codeOf, event } = require('../helpers/reading')
-const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { numbered } = require('../helpers/numbered')
 
 tape('a record is not taken for stored because another program wrote where it was to be', async (t) => {
@@ -94,25 +93,6 @@ tape('while the folder is renamed, calls work or fail, and those that come after
   await next.close()
   const found = (await numbersIn(file)).sort()
   t.deepEqual(found.filter(number => isStored || number !== 3), isStored ? [1, 2, 3, 6] : [1, 2, 6], 'what was acknowledged is there')
-})
-
-tape('on a full disk appends of clients fail, a takeover waits, and all goes on when there is room', { skip: noSmallDisk === null ? false : `no small disk: ${noSmallDisk}` }, async (t) => {
-  const disk = smallDisk(t)
-  const file = disk.file('log')
-  const owner = sharer(t, file)
-  await owner.opened()
-  const clients = [shared(file, { timeout: 200 }), shared(file, { timeout: 200 })]
-  await Promise.all(clients.map((client, i) => client.append(numbered(i + 1, 5000))))
-  disk.leave(0)
-  for (const client of clients) t.equal(await inTime(codeOf(client.append(numbered(3, 20000))), 'an append'), 'ENOSPC', 'what does not fit gets ENOSPC')
-  await owner.kill()
-  const codes = await inTime(Promise.all(clients.map(client => codeOf(client.append(numbered(3, 20000))))), 'an append')
-  t.ok(codes.every(code => ['ENOSPC', 'flumelog:unreachable'].includes(code)), `so it does without an owner: ${codes}`)
-  disk.makeRoom()
-  await inTime(Promise.all(clients.map((client, i) => client.append(numbered(4 + i, 20000)))), 'an append')
-  t.deepEqual(clients.map(({ log }) => log.role).sort(), ['client', 'owner'], 'with room, one of them is the owner')
-  for (const client of clients) await inTime(client.close(), 'close')
-  t.deepEqual((await numbersIn(file)).sort(), [1, 2, 4, 5], 'what was acknowledged is there, and nothing else')
 })
 
 tape('an append that has failed gets its error before anything is sent that the caller appends later', async (t) => {

@@ -16,7 +16,7 @@ const { randomFrom } = require('../random')
 const { Simulation } = require('../simulation')
 
 /** Milliseconds after which a real log that owes a callback hangs. */
-const MOST_WAIT = 30000
+const MOST_WAIT = 120_000
 
 /** What can go wrong on each kind of simulated disk. */
 const KINDS = {

@@ -10,7 +10,7 @@ const { isIntact, numberOf } = require('../numbered')
 
 const { file, options, streams = true } = argument()
 const log = FlumeLog(file, { ...options, readOnly: true })
-const seen = { count: 0, number: 0, missing: [], time: 0 }
+const seen = { count: 0, number: 0, missing: [] }
 let telling = false
 
 listen(({ look, close }) => {
@@ -32,8 +32,6 @@ function look ({ seq, value }) {
   for (let missing = seen.number + 1; missing < number; missing++) seen.missing.push(missing)
   seen.number = number
   seen.count++
-  // a clock common to all processes
-  seen.time = Number(process.hrtime.bigint()) / 1e6
   if (telling) return
   telling = true
   setImmediate(() => {

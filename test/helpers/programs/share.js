@@ -59,12 +59,6 @@ const CALLS = {
     else if (process.stdin.unref === undefined) process.stdin.pause() // Deno
     else process.stdin.unref()
     log.close(err => answer({ code: err?.code }))
-  },
-  /** Blocks the event loop. */
-  block ({ milliseconds }, answer) {
-    tell({ what: 'blocking' })
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
-    answer({})
   }
 }
 
