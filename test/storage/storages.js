@@ -4,7 +4,6 @@
 // and random-access-memory.
 
 const fs = require('fs')
-const path = require('path')
 const { promisify } = require('util')
 const test = require('tape')
 const RAF = require('random-access-file')
@@ -16,77 +15,44 @@ const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect, codeOf, event, isSame } = require('../helpers/reading')
 
+/** A file, and how a log on it is opened. */
+function onDisk (t, open, cutName) {
+  const filename = testFolder(t)('log')
+  return {
+    filename,
+    open: (options) => open(filename, options),
+    bytes: async () => fs.readFileSync(filename),
+    add: async (bytes) => fs.appendFileSync(filename, bytes),
+    cutName: (offset) => cutName(filename, offset)
+  }
+}
+
+function inMemory (pageSize) {
+  let storage = null
+  return {
+    filename: null,
+    open (options) {
+      storage = storage === null ? new RAM({ pageSize }) : storage.clone()
+      return FlumeLog(storage, options)
+    },
+    bytes: async () => storage.toBuffer(),
+    add: async (bytes) => event(resolve => {
+      storage = storage.clone()
+      storage.write(storage.length, bytes, resolve)
+    }),
+    cutName: () => null
+  }
+}
+
 /**
  * Each kind makes, for a test, something that opens a log, and opens it again; and
  * that can look at its bytes and change them between.
  */
 const KINDS = {
-  'a path' (t) {
-    const filename = testFolder(t)('log')
-    return {
-      filename,
-      open: (options) => FlumeLog(filename, options),
-      bytes: async () => fs.readFileSync(filename),
-      add: async (bytes) => fs.appendFileSync(filename, bytes),
-      cutName: (offset) => `${filename}.cut-${offset}`
-    }
-  },
-
-  'a path with missing parent directories' (t) {
-    const filename = path.join(testFolder(t)('a'), 'b', 'log')
-    return {
-      filename,
-      open: (options) => FlumeLog(filename, options),
-      bytes: async () => fs.readFileSync(filename),
-      add: async (bytes) => fs.appendFileSync(filename, bytes),
-      cutName: (offset) => `${filename}.cut-${offset}`
-    }
-  },
-
-  'a random-access-file' (t) {
-    const filename = testFolder(t)('log')
-    return {
-      filename,
-      open: (options) => FlumeLog(new RAF(filename), options),
-      bytes: async () => fs.readFileSync(filename),
-      add: async (bytes) => fs.appendFileSync(filename, bytes),
-      cutName: () => null
-    }
-  },
-
-  'a random-access-memory' () {
-    let storage = null
-    return {
-      filename: null,
-      open (options) {
-        storage = storage === null ? new RAM() : storage.clone()
-        return FlumeLog(storage, options)
-      },
-      bytes: async () => storage.toBuffer(),
-      add: async (bytes) => event(resolve => {
-        storage = storage.clone()
-        storage.write(storage.length, bytes, resolve)
-      }),
-      cutName: () => null
-    }
-  },
-
-  'a random-access-memory with small pages' () {
-    let storage = null
-    return {
-      filename: null,
-      open (options) {
-        storage = storage === null ? new RAM({ pageSize: 50 }) : storage.clone()
-        return FlumeLog(storage, options)
-      },
-      bytes: async () => storage.toBuffer(),
-      add: async (bytes) => event(resolve => {
-        storage = storage.clone()
-        storage.write(storage.length, bytes, resolve)
-      }),
-      cutName: () => null
-    }
-  }
+  'a path': (t) => onDisk(t, FlumeLog, (filename, offset) => `${filename}.cut-${offset}`),
+  'a random-access-file': (t) => onDisk(t, (filename, options) => FlumeLog(new RAF(filename), options), () => null),
+  'a random-access-memory': () => inMemory(),
+  'a random-access-memory with small pages': () => inMemory(50)
 }
 
 const json = { encode: value => JSON.stringify(value), decode: data => JSON.parse(data) }
@@ -262,14 +228,6 @@ for (const [name, make] of Object.entries(KINDS)) {
   })
 }
 
-test('the file of a random-access-file is created if it is missing, like that of a path', async (t) => {
-  const file = testFolder(t)
-  const log = promises(FlumeLog(new RAF(file('log'))))
-  t.equal(await log.append('first'), 0)
-  await log.close()
-  t.equal(fs.statSync(file('log')).size, 9)
-})
-
 test('a random-access-file that is already open is used', async (t) => {
   const file = testFolder(t)
   const storage = new RAF(file('log'))
@@ -316,20 +274,6 @@ test('any object with the methods of a random-access-storage can be used', async
   await log.del(0)
   t.equal((await collect(log.log)).length, 49)
   await log.close()
-})
-
-test('every call fails with the error of a storage that cannot be opened', async (t) => {
-  const storage = new RandomAccessStorage({
-    open: (req) => req.callback(Object.assign(new Error('no'), { code: 'ENODISK' })),
-    read: (req) => req.callback(null),
-    write: (req) => req.callback(null),
-    stat: (req) => req.callback(null, { size: 0 })
-  })
-  const log = promises(FlumeLog(storage))
-  for (const call of [log.onReady(), log.append('x'), log.get(0), log.getPrevious(0), log.del(0), log.search(() => 0), collect(log.log), log.onDrain(), log.sync()]) {
-    t.equal(await codeOf(call), 'ENODISK')
-  }
-  t.equal(await codeOf(log.close()), 'no error, but undefined')
 })
 
 test('one read fills several buffers, and a short read is an error', async (t) => {

@@ -1,32 +1,10 @@
 'use strict'
 
-// The queue of calls to append: in which order, how often and with what each is
-// called back, when the queue is long, and when callbacks throw or append again.
+// Calls to append that are many: in which order, how often and with what each is called back, also when callbacks append again.
 
 const tape = require('tape')
-const { CommitGroup } = require('../../lib/write/commit-group')
 const RandomAccessMemory = require('random-access-memory')
 const FlumeLog = require('../..')
-
-tape('a group calls back in order, and goes on behind a callback that throws', (t) => {
-  const group = new CommitGroup(2)
-  const called = []
-  for (let i = 0; i < 5; i++) {
-    group.push(i === 3
-      ? undefined
-      : (err, seq) => {
-          called.push([err, seq])
-          if (i === 1) throw new Error('the caller\'s own')
-        }, i * 10, i * 10 + 10, 2, 6)
-  }
-  t.throws(() => group.answer(), /the caller's own/, 'what a callback throws comes out')
-  t.deepEqual(called, [[null, 0], [null, 10]])
-  group.answer()
-  group.answer()
-  t.deepEqual(called, [[null, 0], [null, 10], [null, 20], [null, 40]], 'each once')
-  t.deepEqual([group.records, group.bytes, group.end, group.lastSeq], [10, 30, 50, 40])
-  t.end()
-})
 
 tape('calls that fill many blocks and several writes are called back once each, in order, with their seqs', (t) => {
   const blockSize = 64
