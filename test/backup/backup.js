@@ -17,7 +17,7 @@ const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { pathFile } = require('../../lib/storage/path-file')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { makeLog, overwrite } = require('../helpers/logs')
-const { collect } = require('../helpers/reading')
+const { collect, until } = require('../helpers/reading')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { thorough } = require('../helpers/thorough')
 
@@ -58,6 +58,14 @@ function beforeReads (log, run) {
     BlockCache.prototype.load.call(blocks, first, count, options, cb)
   }
   return () => { delete blocks.load }
+}
+
+/** A client of a shared log, whose inner parts a test can reach. */
+async function clientOf (file) {
+  const settings = settingsOf({ shared: true })
+  const client = createLog(pathFile(file, { ...settings, lock: false }), settings)
+  await new Promise(resolve => client.onReady(resolve))
+  return client
 }
 
 async function rejects (t, promise, code, pattern, what) {
@@ -346,7 +354,7 @@ test('retention ends no backup, however fast it trims the log: by its own proces
       turns = 0
       await append(50)
       const before = number
-      while (reader.since.value !== log.since.value) await new Promise(resolve => setTimeout(resolve))
+      await until(() => reader.since.value === log.since.value)
       const { bytes } = await reader.backup(file(name))
       const found = [...(await recordsIn(file(name))).values()]
       t.ok(found.length > 0 && bytes > 0, `${found.length} records, after ${turns} turns`)
@@ -357,8 +365,8 @@ test('retention ends no backup, however fast it trims the log: by its own proces
     }
     stop()
     await append(300)
-    for (let i = 0; i < 20000 && log.stats().size - log.start > 5000 + 4 * 512; i++) await new Promise(setImmediate)
-    t.ok(log.stats().size - log.start <= 5000 + 4 * 512, 'and then retention goes on')
+    // and then retention goes on
+    await until(() => log.stats().size - log.start <= 5000 + 4 * 512)
     if (isReader) await reader.close()
     await log.close()
   }
@@ -382,9 +390,7 @@ test('a reader backs up what the writer has published, though nothing has told i
 test('a client of a shared log backs up what the owner has acknowledged, though it was not told of that yet', async (t) => {
   const file = testFolder(t)
   const owner = await open(file('log'), { shared: true })
-  const settings = settingsOf({ shared: true })
-  const client = createLog(pathFile(file('log'), { ...settings, lock: false }), settings)
-  await new Promise(resolve => client.onReady(resolve))
+  const client = await clientOf(file('log'))
   const { follower, writer } = logBehind(client).state.opened
   const { tell } = follower
   const { sync } = writer
@@ -408,9 +414,7 @@ test('a client of a shared log that becomes the owner while it makes a backup co
   const file = testFolder(t)
   const owner = await open(file('log'), { shared: true, blockSize: 256 })
   await owner.append(lines(20))
-  const settings = settingsOf({ shared: true })
-  const client = createLog(pathFile(file('log'), { ...settings, lock: false }), settings)
-  await new Promise(resolve => client.onReady(resolve))
+  const client = await clientOf(file('log'))
   await new Promise(resolve => client.getPrevious(owner.stats().size, resolve))
   const stop = beforeReads(client, async () => {
     stop()
@@ -553,27 +557,26 @@ test('a signal ends a backup at any moment, and leaves the target as it was, or 
   const log = await open(file('log'))
   await log.append(lines(60000))
   const steps = []
-  for (let n = 1; ; n++) {
-    const stop = new AbortController()
-    let calls = 0
-    const onProgress = ({ step }) => { if (++calls === n) { steps.push(step); stop.abort(new Error('enough')) } }
-    const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
-    if (!(result instanceof Error)) break
-    t.equal(result.message, 'enough')
-    t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one')
+  /** Ends a backup at its first moment, then at its second, until one is made. */
+  const endEach = async (check) => {
+    for (let n = 1; ; n++) {
+      const stop = new AbortController()
+      let calls = 0
+      const onProgress = ({ step }) => { if (++calls === n) { steps.push(step); stop.abort(new Error('enough')) } }
+      const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
+      if (!(result instanceof Error)) return
+      t.equal(result.message, 'enough')
+      await check()
+    }
   }
+  await endEach(() => t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), [], 'nothing is left of the first one'))
   const { size } = log.stats()
   await log.append(lines(30000))
   await log.del((await seqsOf(log)).filter((_, i) => i % 1000 === 0))
-  for (let n = 1; ; n++) {
-    const stop = new AbortController()
-    let calls = 0
-    const onProgress = ({ step }) => { if (++calls === n) { steps.push(step); stop.abort(new Error('enough')) } }
-    const result = await log.backup(file('backup'), { onProgress, signal: stop.signal }).catch(err => err)
-    if (!(result instanceof Error)) break
+  await endEach(async () => {
     const records = await recordsIn(file('backup'))
     t.ok(fs.statSync(file('backup')).size === size && records.size >= 60000 - 60, 'the earlier one is there')
-  }
+  })
   t.deepEqual([...new Set(steps)], ['copy', 'compare', 'delete'].sort((a, b) => steps.indexOf(a) - steps.indexOf(b)), 'in each step')
   t.equal((await recordsIn(file('backup'))).size, 90000 - 90)
   await log.close()

@@ -9,11 +9,10 @@ const fc = require('fast-check')
 const { testFolder } = require('../helpers/folder')
 const { isClosed } = require('../helpers/left-metadata')
 const { start, until } = require('../helpers/command-line')
-const { readLog } = require('../helpers/logs')
+const { textsOf } = require('../helpers/logs')
 const { flumelog } = require('../helpers/warm-flumelog')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
 /**
  * @param {import('tape').Test} t

@@ -8,15 +8,13 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { start, until } = require('../helpers/command-line')
-const { readLog } = require('../helpers/logs')
+const { textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { signal } = require('../helpers/runtime')
 const { flumelog } = require('../helpers/warm-flumelog')
 
 const IMPATIENT = path.join(__dirname, '..', 'helpers', 'impatient.js')
 const THROUGH = ', through the process that owns the log'
-
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
 /** A running `flumelog serve` that owns the log. */
 async function serve (t, file, options) {

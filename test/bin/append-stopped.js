@@ -10,12 +10,10 @@ const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { isClosed } = require('../helpers/left-metadata')
 const { start, until } = require('../helpers/command-line')
-const { makeLog, readLog } = require('../helpers/logs')
+const { makeLog, textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { isNode } = require('../helpers/runtime')
 const { flumelog } = require('../helpers/warm-flumelog')
-
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
 test('append fails and says why while another program has the log open for writing and does not share it', async (t) => {
   const file = testFolder(t)('log')

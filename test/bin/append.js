@@ -11,11 +11,10 @@ const { compact } = require('../../lib/json/text')
 const { Lines } = require('../../bin/lines')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { isClosed } = require('../helpers/left-metadata')
-const { makeLog, readLog } = require('../helpers/logs')
+const { makeLog, readLog, textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
 
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 const summary = (records, bytes) => new RegExp(`^.*log: appended ${records}, ${bytes}, in \\d+\\.\\d\\d s, [\\d,]+ records/s\n$`)
 
 test('append stores one record per line, including a last line without a newline', async (t) => {

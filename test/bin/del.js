@@ -8,11 +8,9 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { refuses } = require('../helpers/command-line')
-const { makeLog, deleteFrom, readLog } = require('../helpers/logs')
+const { makeLog, deleteFrom, textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
-
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
 test('del deletes the records at these offsets, each once, and says which', async (t) => {
   const file = testFolder(t)('log')

@@ -7,12 +7,11 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/command-line')
-const { readLog } = require('../helpers/logs')
+const { textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
 
 const FAILING_SYNC = path.join(__dirname, '..', 'helpers', 'failing-sync.js')
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 
 /** Prints this when it owns the log. */
 const serving = ({ stderr }) => stderr.endsWith('serving\n') || stderr.endsWith('serving; other processes can append\n')

@@ -8,12 +8,11 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { start, until, refuses } = require('../helpers/command-line')
-const { makeLog, readLog } = require('../helpers/logs')
+const { makeLog, textsOf } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
-const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
 const filesIn = (file) => fs.readdirSync(path.dirname(file)).filter(name => !name.endsWith('.meta')).sort()
 
 const serving = ({ stderr }) => stderr.endsWith('serving; other processes can append\n')

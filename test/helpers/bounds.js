@@ -6,7 +6,7 @@
 const test = require('tape')
 const { promises } = require('./promises')
 const { randomFrom } = require('./random')
-const { collect, codeOf, event } = require('./reading')
+const { collect, codeOf, event, until } = require('./reading')
 const { thorough } = require('./thorough')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
@@ -57,10 +57,6 @@ function scanned (log, options, most = Infinity) {
       return found.length < most
     }, err => err ? reject(err) : resolve(found))
   })
-}
-
-async function until (condition) {
-  while (!condition()) await event(setTimeout)
 }
 
 /**

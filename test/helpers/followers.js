@@ -15,7 +15,7 @@ const { metadataOf } = require('./left-metadata')
 const { start } = require('./processes')
 const { numbered, sizeOf } = require('./numbered')
 const { promises } = require('./promises')
-const { event } = require('./reading')
+const { event, until } = require('./reading')
 
 /** A writer in this process, which numbers its records. */
 function writerOf (file, options, first = 1, size = undefined) {
@@ -82,11 +82,6 @@ function playedWriter (t, file, blockSize) {
 }
 
 const nothing = async () => {}
-
-async function until (isSo) {
-  // on Bun, a loop of setImmediate keeps events of watched files from being reported
-  while (!isSo()) await event(setTimeout)
-}
 
 /**
  * Resolves when readers beside the writer see the log up to a record. A writer tells them in a turn of the

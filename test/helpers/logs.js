@@ -33,6 +33,9 @@ async function readLog (file) {
   return all
 }
 
+/** @param {string} file */
+const textsOf = async (file) => (await readLog(file)).map(({ value }) => value.toString())
+
 /**
  * @param {string} file
  * @param {number[]} seqs
@@ -63,4 +66,4 @@ function jsonRecords (count) {
   return Array.from({ length: count }, (_, i) => JSON.stringify({ at: 1000 + i * 10, value: { author: `@${i % 7}`, text: 'x'.repeat(i % 40) } }))
 }
 
-module.exports = { makeLog, readLog, deleteFrom, overwrite, jsonRecords }
+module.exports = { makeLog, readLog, textsOf, deleteFrom, overwrite, jsonRecords }

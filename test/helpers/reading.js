@@ -40,7 +40,16 @@ function event (start) {
   return new Promise(start)
 }
 
+/**
+ * @param {() => any} isSo
+ * @returns {Promise<void>}
+ */
+async function until (isSo) {
+  // on Bun, a loop of setImmediate keeps events of watched files from being reported
+  while (!await isSo()) await event(setTimeout)
+}
+
 /** Compares faster than tape's deepEqual, which takes seconds for thousands of records. */
 const isSame = isDeepStrictEqual
 
-module.exports = { collect, collectSource, codeOf, event, isSame }
+module.exports = { collect, collectSource, codeOf, event, until, isSame }

@@ -9,6 +9,7 @@ const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect, codeOf, event } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const BLOCK_SIZE = 64
 
@@ -426,18 +427,13 @@ test('a call that requires a callback throws immediately if it is missing or not
   await log.close()
 })
 
-/** Collects exceptions from callbacks, which would otherwise terminate the process. */
+/** The messages of exceptions from callbacks, which would otherwise terminate the process. */
 async function thrownDuring (work) {
-  const thrown = []
-  const catcher = err => thrown.push(err.message)
-  process.on('uncaughtException', catcher)
-  try {
+  const thrown = await uncaughtDuring(async () => {
     await work()
-    await event(resolve => setImmediate(resolve))
-  } finally {
-    process.removeListener('uncaughtException', catcher)
-  }
-  return thrown
+    await event(setImmediate)
+  })
+  return thrown.map(({ message }) => message)
 }
 
 const throwing = (message) => () => { throw new Error(message) }

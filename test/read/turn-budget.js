@@ -1,7 +1,6 @@
 'use strict'
 
-// The time that answers from memory may take in one turn of the event loop: the budget by
-// itself, on a simulated clock, and every kind of chain that it has to interrupt.
+// The time that answers from memory may take in one turn of the event loop: every kind of chain is interrupted.
 
 const test = require('tape')
 const pull = require('pull-stream')
@@ -12,118 +11,8 @@ const { settingsOf } = require('../../lib/options')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { wrap } = require('../../promises')
 const push = require('../../push')
-const { TurnBudget, CHECK_INTERVAL, MAX_TURN_TIME } = require('../../lib/read/turn-budget')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
-
-/** A clock whose time the test sets, and whose turns it ends. */
-class SimulatedClock {
-  constructor () {
-    this.time = 0
-    this.immediates = []
-    this.now = () => this.time
-    this.setImmediate = (run) => this.immediates.push(run)
-  }
-
-  endTurn () {
-    for (const run of this.immediates.splice(0)) run()
-  }
-}
-
-function budgetAt (clock) {
-  return new TurnBudget(clock)
-}
-
-/** Asks until the budget looks at the clock. */
-function askOften (budget) {
-  let spent = 0
-  for (let i = 0; i < CHECK_INTERVAL; i++) if (budget.isSpent()) spent++
-  return spent
-}
-
-test('a budget is spent when the turn has taken too long, and new in the next turn', (t) => {
-  const clock = new SimulatedClock()
-  const budget = budgetAt(clock)
-  t.equal(askOften(budget), 0, 'the first look starts the turn\'s time')
-  clock.time += MAX_TURN_TIME / 2
-  t.equal(askOften(budget), 0, 'half of it is left')
-  clock.time += MAX_TURN_TIME / 2
-  t.equal(askOften(budget), 1, 'it is spent at the next look at the clock')
-  t.ok(budget.isSpent(), 'and stays so')
-  t.ok(budget.isSpent())
-  clock.endTurn()
-  clock.time += 100
-  t.equal(askOften(budget), 0, 'the next turn has its own')
-  t.end()
-})
-
-test('turns that ask rarely are never spent, however long they take', (t) => {
-  const clock = new SimulatedClock()
-  const budget = budgetAt(clock)
-  let spent = 0
-  for (let turn = 0; turn < 10 * CHECK_INTERVAL; turn++) {
-    if (budget.isSpent()) spent++
-    clock.time += 10
-    clock.endTurn()
-  }
-  t.equal(spent, 0)
-  t.end()
-})
-
-test('what is deferred runs in later turns, in order, for as long as each turn has time', (t) => {
-  const clock = new SimulatedClock()
-  const budget = budgetAt(clock)
-  const ran = []
-  const total = 5 * CHECK_INTERVAL
-  for (let i = 0; i < total; i++) {
-    budget.defer(() => {
-      clock.time += MAX_TURN_TIME / CHECK_INTERVAL
-      ran.push(i)
-    })
-  }
-  let turns = 0
-  while (ran.length < total && turns < 100) {
-    clock.endTurn()
-    turns++
-  }
-  t.deepEqual(ran, Array.from({ length: total }, (_, i) => i))
-  t.ok(turns > 2 && turns <= 10, `${turns} turns`)
-  clock.endTurn()
-  t.deepEqual([clock.immediates.length, budget.deferred.length], [0, 0], 'nothing is left behind')
-  t.end()
-})
-
-test('what a deferred call defers runs one turn later, and one that throws stops none of the others', (t) => {
-  const clock = new SimulatedClock()
-  const budget = budgetAt(clock)
-  const ran = []
-  budget.defer(() => { throw new Error('thrown by a caller') })
-  budget.defer(() => {
-    ran.push('second')
-    budget.defer(() => ran.push('third'))
-  })
-  t.throws(() => clock.endTurn(), /thrown by a caller/)
-  t.deepEqual(ran, [])
-  clock.endTurn()
-  t.deepEqual(ran, ['second'])
-  clock.endTurn()
-  t.deepEqual(ran, ['second', 'third'])
-  t.end()
-})
-
-test('flush runs what is deferred at once, and nothing of it runs again', (t) => {
-  const clock = new SimulatedClock()
-  const budget = budgetAt(clock)
-  const ran = []
-  for (let i = 0; i < 3; i++) budget.defer(() => ran.push(i))
-  budget.flush()
-  t.deepEqual(ran, [0, 1, 2])
-  clock.endTurn()
-  t.deepEqual(ran, [0, 1, 2])
-  t.end()
-})
-
-// Chains of answers from memory
 
 const COUNT = 30000
 

@@ -10,6 +10,7 @@ const { logBehind } = require('../../lib/log')
 const { testFolder } = require('../helpers/folder')
 const { flumelog } = require('../helpers/command-line')
 const { RawClient, hello } = require('../helpers/raw-client')
+const { until } = require('../helpers/reading')
 
 const SETTINGS = { blockSize: 1024, shared: true }
 
@@ -22,7 +23,7 @@ tape('a client has the owner compact the log, and all go on in the new file', as
   await client.del(seqs.filter((_, n) => n % 3 > 0))
   const kept = Array.from({ length: 100 }, (_, n) => `record ${3 * n}`)
   // it hears of deletions by another process a moment later
-  while ((await valuesOf(other)).length > kept.length) await new Promise(resolve => setTimeout(resolve, 1))
+  await until(async () => (await valuesOf(other)).length <= kept.length)
   const live = other.stream({ live: true, seqs: false })[Symbol.asyncIterator]()
   const seen = []
   for (let n = 0; n < 50; n++) seen.push(String((await live.next()).value))
@@ -63,7 +64,7 @@ tape('a client cannot send `keep`, and says so; an abort ends only its own wait'
   t.match(err.message, /cannot call `keep` of another one/)
   const { records } = await owner.compact({ keep: value => String(value) === 'two' })
   t.equal(records, 1)
-  while (client.id !== owner.id) await new Promise(resolve => setTimeout(resolve, 1))
+  await until(() => client.id === owner.id)
   t.deepEqual(await valuesOf(client), ['two'])
   t.equal((await client.compact({ signal: AbortSignal.abort() }).catch(err => err)).name, 'AbortError')
   await client.del(client.flumelog.since.value)
@@ -217,10 +218,6 @@ async function seqsOf (log) {
 /** Resolves when a process has heard of the last record. */
 async function shows (log, value) {
   await until(async () => (await valuesOf(log)).at(-1) === value)
-}
-
-async function until (isTrue) {
-  while (!await isTrue()) await new Promise(resolve => setTimeout(resolve, 1))
 }
 
 async function lastSeqOf (log) {

@@ -12,6 +12,7 @@ const { HeldFile } = require('../helpers/held-file')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
+const { uncaughtDuring } = require('../helpers/uncaught')
 
 const NO_SPACE = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 const KIB = 1024
@@ -159,22 +160,24 @@ test('a sink with sync: true whose source ends after close has started calls bac
 })
 
 test('a callback that throws keeps no other caller from being answered', async (t) => {
-  const thrown = catchExceptions(t)
   const { file, log } = await open({ sync: 'never' })
-  file.held.add('write')
   const answers = []
-  log.log.append('one', () => { answers.push('one'); throw new Error('one') })
-  const write = await file.next('write')
-  log.log.append('two', () => { answers.push('two'); throw new Error('two') })
-  log.log.onDrain(() => { answers.push('drain'); throw new Error('drain') })
-  log.log.sync(() => { answers.push('sync'); throw new Error('sync') })
-  const last = new Promise(resolve => log.log.sync(() => { answers.push('last'); resolve() }))
-  file.held.clear()
-  write.finish()
-  await last
+  const thrown = await uncaughtDuring(async () => {
+    file.held.add('write')
+    const answer = (name) => () => { answers.push(name); throw new Error(name) }
+    log.log.append('one', answer('one'))
+    const write = await file.next('write')
+    log.log.append('two', answer('two'))
+    log.log.onDrain(answer('drain'))
+    log.log.sync(answer('sync'))
+    const last = new Promise(resolve => log.log.sync(() => { answers.push('last'); resolve() }))
+    file.held.clear()
+    write.finish()
+    await last
+    await log.close()
+  })
   t.deepEqual(answers, ['one', 'two', 'drain', 'sync', 'last'])
-  await log.close()
-  t.deepEqual(thrown, ['one', 'two', 'drain', 'sync'], 'each exception reaches the event loop once')
+  t.deepEqual(thrown.map(({ message }) => message), ['one', 'two', 'drain', 'sync'], 'each exception reaches the event loop once')
 })
 
 test('an append does not wait for all of a large deletion, nor a deletion for all appends', async (t) => {
@@ -295,17 +298,4 @@ function sourceOfOne (value) {
     asked = cb
   }
   return { read, end: () => asked(true) }
-}
-
-/** The messages of exceptions that reach the event loop, until the test ends. */
-function catchExceptions (t) {
-  const thrown = []
-  const listeners = process.listeners('uncaughtException')
-  process.removeAllListeners('uncaughtException')
-  process.on('uncaughtException', (err) => thrown.push(err.message))
-  t.teardown(() => {
-    process.removeAllListeners('uncaughtException')
-    for (const listener of listeners) process.on('uncaughtException', listener)
-  })
-  return thrown
 }
