@@ -226,6 +226,8 @@
  * @property {boolean} [atomic] after a crash, either the whole batch is in the log or none of it. It has to fit into a
  *   block (else `flumelog:too-large`) and is fsynced before the callback, which gets the seqs of all records
  * @property {number} [after] stores nothing, and gives `flumelog:conflict`, unless the log's last record has this seq; -1: unless the log is empty
+ * @property {string} [key] in a log of the package flumelog-jetstream only: stores nothing, and gives the earlier record's seq, if one was appended with this
+ *   key within the stream's duplicate window. Elsewhere `flumelog:invalid`
  */
 
 // What the wrappers return: the members that callers use, of the classes in wrappers/

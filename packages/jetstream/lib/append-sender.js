@@ -14,7 +14,7 @@
 // This needs a stream without replicas, over a connection to the server that has it: another server may lose some of what it passes on, and a
 // replicated stream takes one message with an expectation at a time, and has no fixed cost of batches, either.
 
-const { BatchSender, MAX_BYTES } = require('./batch-sender')
+const { BatchSender, MAX_BYTES, keyOf } = require('./batch-sender')
 const { directGet } = require('./direct-get')
 const errors = require('./errors')
 const { sizeOf } = require('./size-of')
@@ -83,14 +83,14 @@ class AppendSender extends BatchSender {
   /**
    * @param {Uint8Array[]} records
    * @param {boolean} [wasSent]
-   * @param {number | null} [after]
+   * @param {import('./batch-sender').Terms} [terms]
    * @returns {Promise<Outcome[]>}
    */
-  async store (records, wasSent, after) {
+  async store (records, wasSent, terms) {
     const begin = performance.now()
-    const outcomes = await super.store(records, wasSent, after)
+    const outcomes = await super.store(records, wasSent, terms)
     const took = performance.now() - begin
-    if (typeof outcomes.at(-1) === 'number') this.head = this.last
+    if (typeof outcomes.at(-1) === 'number' && this.earlier === 0) this.head = this.last
     this.adaptTo(took, sizeOf(records))
     if (this.perBatch === 0) this.perBatch = took + (records.length > 1 ? 0 : FIRST_GUESS)
     else if (records.length > 1) {
@@ -113,13 +113,14 @@ class AppendSender extends BatchSender {
    * What was sent one by one, and the head after it, may be between messages of others.
    * @param {number} before
    * @param {Uint8Array[]} records
+   * @param {string | null} [key]
    * @returns {Promise<Outcome[]>}
    */
-  async findStored (before, records) {
-    if (this.server === null) return super.findStored(before, records)
+  async findStored (before, records, key) {
+    if (this.server === null) return super.findStored(before, records, key)
     this.head = 0
     const outcomes = records.map(() => null)
-    return this.settle(before, records, outcomes)
+    return this.settle(before, records, outcomes, key)
   }
 
   // One by one
@@ -233,17 +234,19 @@ class AppendSender extends BatchSender {
    * @param {number} before sequence of the last message that was stored before them
    * @param {Uint8Array[]} records
    * @param {Array<Outcome | null>} outcomes of them, as far as that is known
+   * @param {string | null} [key] of the only one
    * @returns {Promise<Outcome[]>} what became of those up to the last one that is stored
    */
-  async settle (before, records, outcomes) {
+  async settle (before, records, outcomes, key = null) {
     this.head = 0
     // first: one that arrives now is among the messages, or has the next head refused
     await this.findLast()
     const stored = this.last > before ? await this.ask(() => this.messagesAfter(before, records.length)) : []
     let count = 0
-    for (const { seq, data } of stored) {
+    for (const { seq, data, headers } of stored) {
       let index = count
-      while (index < records.length && !(outcomes[index] === null ? data.equals(records[index]) : outcomes[index] === seq)) index++
+      const isSame = (/** @type {number} */ i) => outcomes[i] === null ? data.equals(records[i]) && keyOf(headers) === key : outcomes[i] === seq
+      while (index < records.length && !isSame(index)) index++
       // of another program
       if (index === records.length) continue
       outcomes[index] = seq

@@ -19,15 +19,24 @@ const MAX_BYTES = 1024 * 1024
 
 /** Code of the server: the batch has too many messages. */
 const TOO_LARGE = 10199
-/** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once. */
-const DOUBTFUL = new Set([10071, 10164, 10176, 10210])
+/** Codes of the server: what the batch expects is not so, or not any more; a batch of which a part was lost; too many at once; a record with this key is being stored. */
+const DOUBTFUL = new Set([10071, 10158, 10164, 10176, 10210])
 
 /** The header that states the sequence of the stream's last message. */
 const LAST_OF_STREAM = 'Nats-Expected-Last-Sequence'
+/** The header with the key of a record. */
+const KEY = 'Nats-Msg-Id'
+/** @type {Terms} */
+const NO_TERMS = { after: null, key: null }
 
 /**
  * @typedef {import('@nats-io/transport-node').MsgHdrs} MsgHdrs
  * @typedef {number | Error} Outcome of a record: its sequence, or why it is not stored
+ * @typedef {{ seq: number, duplicate?: boolean }} Answer of the server: a sequence, and whether it is that of an earlier record with the same key
+ *
+ * @typedef {object} Terms of a batch
+ * @property {number | null} after the sequence that the stream's last message must have; -1: there must be none; null: there is no condition
+ * @property {string | null} key of its only record, which is not stored if the stream has one with this key, within the duplicate window; null: none
  */
 
 class BatchSender {
@@ -46,6 +55,8 @@ class BatchSender {
     this.filter = null
     /** The sequence of the last message on the subject, or with another expectation, in the stream; 0: there is none. */
     this.last = 0
+    /** The sequence of the record that the stream already had with the key of the batch that was sent last; 0: it had none. */
+    this.earlier = 0
     /** Records that a batch may have. */
     this.maxRecords = MAX_RECORDS
     this.prefix = connection.transport.nuid.next()
@@ -56,15 +67,16 @@ class BatchSender {
    * Sends a batch until it is stored: `last` then is the sequence of its last record.
    * @param {Uint8Array[]} records at least one
    * @param {boolean} [wasSent] whether some of them were sent before, and may still arrive
-   * @param {number | null} [after] the sequence that the stream's last message must have; -1: there must be none; null: there is no condition
+   * @param {Terms} [terms]
    * @returns {Promise<Outcome[]>} of all of them, or of the first ones, if these were sent before, one by one. Rejects if the server refuses it, or there will
    *   be no connection; with flumelog:conflict if the condition is not met
    */
-  async store (records, wasSent = false, after = null) {
+  async store (records, wasSent = false, { after, key } = NO_TERMS) {
     const { connection } = this
-    const addCondition = after === null
-      ? undefined
-      : (/** @type {MsgHdrs} */ head, /** @type {number} */ index) => { if (index === 0) head.set(LAST_OF_STREAM, String(Math.max(after, 0))) }
+    const addTerms = (/** @type {MsgHdrs} */ head, /** @type {number} */ index) => {
+      if (index === 0 && after !== null) head.set(LAST_OF_STREAM, String(Math.max(after, 0)))
+      if (key !== null) head.set(KEY, key)
+    }
     await connection.connected()
     // what is on its way for long could be stored when the stream has grown up to there
     const early = after !== null && after > connection.identity.last ? await this.conflictWith(after) : null
@@ -72,11 +84,12 @@ class BatchSender {
     for (;;) {
       // less than before, if the last record was deleted
       const before = this.last
-      const refusal = /** @type {any} */ (await this.tryToSend(records, () => this.send(records, addCondition)))
+      const refusal = /** @type {any} */ (await this.tryToSend(records, () => this.send(records, addTerms)))
+      if (this.earlier > 0) return [this.earlier]
       if (this.last > before) return records.map((_, i) => this.last - records.length + 1 + i)
       // first: what is on its way until then cannot be stored any more, since a stream only grows
       const conflict = after === null || refusal !== null ? null : await this.conflictWith(after)
-      const stored = await this.findStored(before, records)
+      const stored = await this.findStored(before, records, key)
       // a server without replicas that has no space left leaves a part of the batch
       if (refusal !== null && stored.length < records.length) await this.withdraw(stored)
       else if (stored.length > 0) return stored
@@ -128,22 +141,34 @@ class BatchSender {
   }
 
   /**
-   * Sends records, and waits for the answer: `last` then says whether they are stored, if that is known.
+   * Sends records, and waits for the answer: `last`, or `earlier`, then says whether they are stored, if that is known.
    * @param {Uint8Array[]} records
-   * @param {() => Promise<number>} send
+   * @param {() => Promise<Answer>} send
    * @returns {Promise<Error | null>} why the server does not store them
    */
   async tryToSend (records, send) {
     const { connection, connection: { identity }, subject } = this
     const { last } = identity
+    this.earlier = 0
     try {
       this.counts.writes++
-      const seq = await connection.attemptSending(sizeOf(records), send)
+      const { seq, duplicate } = await connection.attemptSending(sizeOf(records), send)
+      if (duplicate) return this.noteEarlier(seq)
       identity.noteStored(seq, subject, last)
       this.last = seq
     } catch (err) {
       if (connection.failure === null && !this.isDoubtful(err)) return connection.refused(err)
     }
+    return null
+  }
+
+  /**
+   * Nothing was stored, since the stream has a record with this key. It may be one of another log object.
+   * @param {number} seq of it
+   */
+  noteEarlier (seq) {
+    this.connection.identity.note({ seq, time: null, subject: null })
+    this.earlier = seq
     return null
   }
 
@@ -159,9 +184,10 @@ class BatchSender {
    * Finds out what became of records that were sent: `last` then is the sequence of the last message on the subject.
    * @param {number} before that sequence when they were sent
    * @param {Uint8Array[]} records
+   * @param {string | null} [key] of the only one
    * @returns {Promise<Outcome[]>} of those that are stored, from the first on. Rejects if there will be no connection
    */
-  async findStored (before, records) {
+  async findStored (before, records, key = null) {
     const { connection: { manager, settings: { stream } }, subject } = this
     await this.findLast()
     for (let from = before + 1; from <= this.last;) {
@@ -169,7 +195,7 @@ class BatchSender {
       const message = await this.ask(() => manager.streams.getMessage(stream, query))
       if (message === null) break
       // consecutive
-      if (Buffer.compare(message.data, records[0]) === 0) return Array.from({ length: this.last - message.seq + 1 }, (_, i) => message.seq + i)
+      if (Buffer.compare(message.data, records[0]) === 0 && keyOf(message.header) === key) return Array.from({ length: this.last - message.seq + 1 }, (_, i) => message.seq + i)
       // one that was given up, and arrived late
       from = message.seq + 1
     }
@@ -203,7 +229,7 @@ class BatchSender {
   /**
    * @param {Uint8Array[]} records
    * @param {(head: MsgHdrs, index: number) => void} [addHeaders] called for each record
-   * @returns {Promise<number>} the sequence of the last one
+   * @returns {Promise<Answer>} of the last one
    */
   async send (records, addHeaders) {
     const { connection: { nats, transport: { headers } }, subject, expectation, filter } = this
@@ -228,7 +254,7 @@ class BatchSender {
   /**
    * @param {Uint8Array} record
    * @param {import('@nats-io/transport-node').MsgHdrs} head
-   * @returns {Promise<number>} its sequence
+   * @returns {Promise<Answer>}
    */
   async request (record, head) {
     const { connection: { nats, requestTimeout, jetstream: { JetStreamApiError } }, subject } = this
@@ -236,8 +262,13 @@ class BatchSender {
     /** @type {any} */
     const answer = message.json()
     if (answer.error !== undefined) throw new JetStreamApiError(answer.error)
-    return answer.seq
+    return answer
   }
 }
 
-module.exports = { BatchSender, MAX_RECORDS, MAX_BYTES, LAST_OF_STREAM }
+/** @param {MsgHdrs | undefined} headers of a message @returns {string | null} */
+function keyOf (headers) {
+  return headers?.get(KEY) || null
+}
+
+module.exports = { BatchSender, MAX_RECORDS, MAX_BYTES, LAST_OF_STREAM, NO_TERMS, keyOf }

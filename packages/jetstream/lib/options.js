@@ -16,6 +16,7 @@ const errors = require('./errors')
  * @property {string} [subject] what the subjects of the records start with; default: the name of the stream
  * @property {import('flumelog-random-access-file').Codec<T> | 'json'} [codec] `'json'`: records are values of JSON. Default: records are Buffers; Uint8Arrays and strings can be appended too
  * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
+ * @property {number} [duplicateWindow] milliseconds, 100 or more, for which the key of an append holds: of a stream that is created; default 120000. An existing one with a shorter window is refused
  * @property {string} [user] with `pass`
  * @property {string} [pass] with `user`
  * @property {string} [token] instead of a user
@@ -40,8 +41,11 @@ const errors = require('./errors')
 
 /** @typedef {ReturnType<typeof settingsOf>} Settings */
 
+/** Milliseconds: about a hundred days. */
+const MAX_WINDOW = Math.floor(Number.MAX_SAFE_INTEGER / 1e6)
+
 const checkNames = optionNames('the log', [
-  'stream', 'servers', 'connection', 'subject', 'codec', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
+  'stream', 'servers', 'connection', 'subject', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
 ])
 
 /**
@@ -61,6 +65,11 @@ function settingsOf (options) {
   if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
   if (![1, 3, 5].includes(replicas)) throw errors.invalid(`replicas must be 1, 3 or 5; it is ${format(replicas)}`)
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1) throw errors.invalid(`timeout must be an integer from 1 to ${2 ** 31 - 1}; it is ${format(timeout)}`)
+  const { duplicateWindow } = options
+  // the server's least, and the most nanoseconds that are exact as a number
+  if (duplicateWindow !== undefined && !(Number.isInteger(duplicateWindow) && duplicateWindow >= 100 && duplicateWindow <= MAX_WINDOW)) {
+    throw errors.invalid(`duplicateWindow must be an integer from 100 to ${MAX_WINDOW}; it is ${format(duplicateWindow)}`)
+  }
   const { codec, highWaterMark, overflow, readOnly } = options
   const { creds, tls, connection } = options
   if (connection !== undefined) {
@@ -77,6 +86,7 @@ function settingsOf (options) {
     subject,
     ...commonSettingsOf({ codec, highWaterMark, overflow, readOnly }),
     replicas,
+    duplicateWindow,
     user: options.user,
     pass: options.pass,
     token: options.token,

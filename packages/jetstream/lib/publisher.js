@@ -5,7 +5,7 @@
 const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { AppendSender } = require('./append-sender')
-const { MAX_RECORDS, MAX_BYTES } = require('./batch-sender')
+const { MAX_RECORDS, MAX_BYTES, NO_TERMS } = require('./batch-sender')
 const { sizeOf } = require('./size-of')
 
 /**
@@ -15,7 +15,7 @@ const { sizeOf } = require('./size-of')
  * @property {Uint8Array[]} records
  * @property {number} bytes
  * @property {boolean} atomic
- * @property {number | null} after the sequence that the stream's last message must have; -1: there must be none; null: there is no condition
+ * @property {import('./batch-sender').Terms} terms
  * @property {Appended | undefined} cb
  * @property {number} stored number of its records that are stored
  * @property {number[]} seqs of these
@@ -26,7 +26,7 @@ const { sizeOf } = require('./size-of')
  * @property {Uint8Array[]} records
  * @property {number} bytes
  * @property {{ call: Call, records: number }[]} parts which calls they are of, in order
- * @property {number | null} after the condition of its first record; then all of its records are of one call
+ * @property {import('./batch-sender').Terms} terms of its first record; if there are some, all of its records are of one call
  * @property {Array<Outcome | null> | null} outcomes of records that were sent one by one; null: they are not all known
  * @property {boolean} isInDoubt whether that will not change by itself
  */
@@ -45,6 +45,8 @@ class Publisher {
     this.sender = null
     /** Bytes that a record may have. */
     this.maxRecord = Infinity
+    /** Whether the stream has a duplicate window, so that records can have keys. */
+    this.takesKeys = true
     /** Calls of which records are still to be sent, from `next` on. @type {Call[]} */
     this.queue = []
     this.next = 0
@@ -97,7 +99,7 @@ class Publisher {
    * @param {Appended} cb
    */
   append (data, isForced, cb) {
-    this.accept([data], false, null, cb)
+    this.accept([data], false, NO_TERMS, cb)
   }
 
   /**
@@ -120,25 +122,25 @@ class Publisher {
   /**
    * @param {Uint8Array[]} records which may be changed by the caller afterwards
    * @param {boolean} atomic
-   * @param {number | null} after see Call
+   * @param {import('./batch-sender').Terms} terms
    * @param {Appended | undefined} cb
    */
-  publish (records, atomic, after, cb) {
+  publish (records, atomic, terms, cb) {
     const bytes = sizeOf(records)
     const { ownBytes, limits: { highWaterMark, overflow } } = this
     if (overflow === 'reject' && ownBytes > 0 && ownBytes + bytes > highWaterMark) {
       return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), { records: records.length, bytes }, cb)
     }
-    this.accept(records, atomic, after, cb)
+    this.accept(records, atomic, terms, cb)
   }
 
   /**
    * @param {Uint8Array[]} records
    * @param {boolean} atomic
-   * @param {number | null} after see Call
+   * @param {import('./batch-sender').Terms} terms
    * @param {Appended | undefined} cb
    */
-  accept (records, atomic, after, cb) {
+  accept (records, atomic, terms, cb) {
     const bytes = sizeOf(records)
     if (this.refusal !== null) return this.reject(this.refusal, { records: records.length, bytes }, cb)
     const { appended, inFlight } = this.counts
@@ -146,7 +148,7 @@ class Publisher {
       count.records += records.length
       count.bytes += bytes
     }
-    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, after, cb, stored: 0, seqs: [], error: null, wasSent: false })
+    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, terms, cb, stored: 0, seqs: [], error: null, wasSent: false })
     this.schedule()
   }
 
@@ -189,7 +191,7 @@ class Publisher {
     const { queue, next, counts: { inFlight } } = this
     if (this.flying.some(({ isInDoubt }) => isInDoubt)) return 0
     const most = /** @type {AppendSender} */ (this.sender).countAlone(inFlight.records)
-    const isOrdinary = (/** @type {Call} */ call) => call.records.length === 1 && call.after === null && this.problemOf(call) === null
+    const isOrdinary = (/** @type {Call} */ call) => call.records.length === 1 && !hasTerms(call) && this.problemOf(call) === null
     let count = 0
     while (count < most && next + count < queue.length && isOrdinary(queue[next + count])) count++
     return count
@@ -250,7 +252,7 @@ class Publisher {
     try {
       // those that have an error have no records
       while (batch.parts.length > 0) {
-        const outcomes = batch.records.length === 0 ? [] : await sender.store(batch.records, batch.parts.some(({ call }) => call.wasSent), batch.after)
+        const outcomes = batch.records.length === 0 ? [] : await sender.store(batch.records, batch.parts.some(({ call }) => call.wasSent), batch.terms)
         if (outcomes.length === batch.records.length) this.batch = null
         this.settle(batch, outcomes)
       }
@@ -323,11 +325,11 @@ class Publisher {
    */
   takeBatch (maxRecords) {
     /** @type {Batch} */
-    const batch = { records: [], bytes: 0, parts: [], after: null, outcomes: null, isInDoubt: false }
+    const batch = { records: [], bytes: 0, parts: [], terms: NO_TERMS, outcomes: null, isInDoubt: false }
     const { maxBytes } = /** @type {AppendSender} */ (this.sender)
     for (; this.next < this.queue.length; this.next++, this.sent = 0) {
       const call = this.queue[this.next]
-      if (batch.after !== null || (call.after !== null && batch.records.length > 0)) break
+      if (hasTerms(batch) || (hasTerms(call) && batch.records.length > 0)) break
       call.error = this.problemOf(call)
       if (call.error !== null) {
         batch.parts.push({ call, records: 0 })
@@ -335,7 +337,7 @@ class Publisher {
       }
       if (call.atomic && batch.records.length > 0 && batch.records.length + call.records.length > maxRecords) break
       const before = this.sent
-      if (before === 0) batch.after = call.after
+      if (before === 0) batch.terms = call.terms
       // an array that is alone is not divided for a slow line
       const most = call.atomic || (batch.records.length === 0 && call.bytes <= MAX_BYTES) ? Infinity : maxBytes
       while (this.sent < call.records.length && batch.records.length < maxRecords && batch.bytes < most) {
@@ -357,8 +359,9 @@ class Publisher {
    * @param {Call} call
    * @returns {Error | null} why its records cannot be stored
    */
-  problemOf ({ records, atomic }) {
+  problemOf ({ records, atomic, terms: { key } }) {
     const { maxRecords } = /** @type {AppendSender} */ (this.sender)
+    if (key !== null && !this.takesKeys) return errors.unsuitableStream(this.label, 'the stream has no duplicate_window, and an append with a key needs one')
     if (atomic && records.length > maxRecords) return errors.tooManyTogether(this.label, records.length, maxRecords)
     const large = records.find(({ length }) => length > this.maxRecord)
     return large === undefined ? null : errors.tooLargeForStream(this.label, large.length, this.maxRecord)
@@ -493,10 +496,15 @@ function joined (batches) {
     records: batches.flatMap(({ records }) => records),
     bytes: batches.reduce((sum, { bytes }) => sum + bytes, 0),
     parts: batches.flatMap(({ parts }) => parts),
-    after: null,
+    terms: NO_TERMS,
     outcomes: batches.flatMap(({ outcomes }) => outcomes ?? []),
     isInDoubt: false
   }
+}
+
+/** @param {{ terms: import('./batch-sender').Terms }} batch or call @returns {boolean} whether it is stored by itself */
+function hasTerms ({ terms: { after, key } }) {
+  return after !== null || key !== null
 }
 
 /** @param {unknown} err */

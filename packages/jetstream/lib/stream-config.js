@@ -8,6 +8,10 @@ const errors = require('./errors')
 const MAX_MESSAGE = 1024 * 1024
 /** Bytes of a message that are left to the headers of appends, and of servers. */
 const HEADERS = 1024
+/** Milliseconds for which the key of an append holds: the server's default. */
+const DUPLICATE_WINDOW = 120_000
+/** Per millisecond. */
+const NANOSECONDS = 1e6
 /** Code of the server: a stream of this name has other settings. */
 const NAME_IN_USE = 10058
 
@@ -21,7 +25,7 @@ const NAME_IN_USE = 10058
  * @param {import('./options').Settings} settings
  * @returns {any} of a stream that is created
  */
-function configOf ({ stream, subject, replicas }) {
+function configOf ({ stream, subject, replicas, duplicateWindow = DUPLICATE_WINDOW }) {
   return {
     name: stream,
     subjects: [`${subject}.>`],
@@ -34,6 +38,7 @@ function configOf ({ stream, subject, replicas }) {
     max_msgs: -1,
     max_bytes: -1,
     max_age: 0,
+    duplicate_window: duplicateWindow * NANOSECONDS,
     allow_direct: true,
     allow_atomic: true
   }
@@ -96,11 +101,12 @@ function findStream (connection) {
  * @param {import('./options').Settings} settings
  * @returns {string | null} why it cannot be used
  */
-function problemOf ({ subjects = [], retention, allow_direct: direct, allow_atomic: atomic }, { subject, readOnly }) {
+function problemOf ({ subjects = [], retention, allow_direct: direct, allow_atomic: atomic, duplicate_window: window = 0 }, { subject, readOnly, duplicateWindow = 0 }) {
   if (retention !== 'limits') return `its retention is ${retention}, so it loses each record that a consumer has taken; a log needs limits`
   if (!direct) return 'allow_direct is off in the settings of the stream, and reads need it'
   if (readOnly) return null
   if (!atomic) return 'allow_atomic is off in the settings of the stream, and appends need it; nats-server has it since 2.12'
+  if (window < duplicateWindow * NANOSECONDS) return `the duplicate_window of the stream is ${window / NANOSECONDS} ms, shorter than the option duplicateWindow (${duplicateWindow} ms)`
   return takes(subjects, `${subject}.x`) ? null : `the stream does not store the subjects ${subject}.>; it stores ${subjects.join(', ')}`
 }
 

@@ -8,6 +8,7 @@ const { callbackify } = require('util')
 const { callbacks: { callAll, mustBeFunction, optional }, optionNames } = require('flumelog-random-access-file/blocks')
 const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
+const { checkKey } = require('./append-key')
 const { Connection } = require('./connection')
 const { deleteRecords } = require('./deletion')
 const { Follower } = require('./follower')
@@ -22,7 +23,7 @@ const { statsOf } = require('./stats')
 const { ServerStream, ServerBatchStream } = require('./streams')
 const { Tails } = require('./tails')
 
-const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after'])
+const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after', 'key'])
 
 /**
  * @typedef {import('flumelog-random-access-file/parts').Done} Done
@@ -108,6 +109,7 @@ class StreamLog {
     this.state.opened = { reader, follower: new Follower(connection, reader, this), writer: settings.readOnly ? null : publisher }
     this.id = created
     this.since.set(last === 0 ? -1 : last)
+    publisher.takesKeys = info.config.duplicate_window > 0
     publisher.start(connection, settings.subject, maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity), serverOf(info, connection))
   }
 
@@ -208,11 +210,12 @@ class StreamLog {
       if (this.settings.readOnly) throw errors.readOnly(this.filename, 'append')
       checkAppendNames(given)
       checkAfter(value, given.after)
+      checkKey(value, given)
       records = this.records.encodeBatch(values)
     } catch (err) {
       return this.publisher.reject(/** @type {Error} */ (err), { records: values.length, bytes: this.records.encodedBytes }, cb)
     }
-    this.publisher.publish(records, given.atomic === true, given.after ?? null, cb)
+    this.publisher.publish(records, given.atomic === true, { after: given.after ?? null, key: given.key ?? null }, cb)
   }
 
   /**

@@ -2,7 +2,7 @@
 
 // Appends to a simulated server, over connections that break at any moment: what was sent before may arrive after it was sent again, and others
 // store messages in between. Each record is stored once, in order, under the seq that was acknowledged, or not at all if its append got an error. The
-// first one of a conditional append is stored right after the message of the condition.
+// first one of a conditional append is stored right after the message of the condition. One with the key of another is not stored, and gets its seq.
 
 const test = require('tape')
 const { headers } = require('@nats-io/transport-node')
@@ -31,6 +31,10 @@ class Stream {
     /** All that were ever stored. @type {Array<{ seq: number, subject: string, text: string, isDeleted: boolean }>} */
     this.messages = []
     this.batches = new Map()
+    /** Seqs by keys. @type {Map<string, number>} */
+    this.keys = new Map()
+    // with replicas, the server looks for the key first
+    this.comparesKeysFirst = random() < 0.5
   }
 
   get last () {
@@ -48,7 +52,7 @@ class Stream {
   /** @returns {object | null} the answer; null: none, to a message of a batch that is not its last one */
   receive ({ subject, text, head }) {
     const id = head.get('Nats-Batch-Id')
-    if (id === '') return this.random() < 0.05 ? { error: FULL } : this.expects({ subject, head }) ?? { seq: this.store(subject, text) }
+    if (id === '') return this.random() < 0.05 ? { error: FULL } : this.receiveOne({ subject, text, head })
     const number = Number(head.get('Nats-Batch-Sequence'))
     if (number === 1) this.batches.set(id, [])
     const batch = this.batches.get(id)
@@ -62,6 +66,20 @@ class Stream {
     return this.expects(batch[0]) ?? { seq: batch.map(({ subject, text }) => this.store(subject, text)).at(-1) }
   }
 
+  /** @returns {object} the answer */
+  receiveOne ({ subject, text, head }) {
+    const key = head.get('Nats-Msg-Id')
+    const duplicate = this.keys.has(key) ? { seq: this.keys.get(key), duplicate: true } : null
+    // another one with this key is being stored
+    if (duplicate !== null && this.random() < 0.1) return { error: { code: 10158, description: 'duplicate message id is in process' } }
+    const refusal = this.expects({ subject, head })
+    const answer = this.comparesKeysFirst ? duplicate ?? refusal : refusal ?? duplicate
+    if (answer !== null) return answer
+    const seq = this.store(subject, text, key)
+    if (key !== '') this.keys.set(key, seq)
+    return { seq }
+  }
+
   /** @returns {object | null} an error if that is not so */
   expects ({ subject, head }) {
     const last = head.get('Nats-Expected-Last-Sequence')
@@ -72,9 +90,9 @@ class Stream {
     return { error: { code: 10071, description: 'wrong last sequence' } }
   }
 
-  store (subject, text) {
+  store (subject, text, key = '') {
     const seq = this.last + 1
-    this.messages.push({ seq, subject, text, isDeleted: false })
+    this.messages.push({ seq, subject, text, key, isDeleted: false })
     return seq
   }
 }
@@ -126,7 +144,9 @@ class Network {
         getMessage: (stream, { last_by_subj: last, seq: from, next_by_subj: next }) => new Promise(resolve => this.wire.push({
           ask: () => {
             const seq = last === undefined ? this.stream.from(from, next)[0]?.seq ?? 0 : this.stream.lastOf(last)
-            return seq === 0 ? null : { seq, data: Buffer.from(this.stream.messages[seq - 1].text) }
+            if (seq === 0) return null
+            const { text, key } = this.stream.messages[seq - 1]
+            return { seq, data: Buffer.from(text), header: headersOf(key) }
           },
           answer: resolve
         }))
@@ -149,7 +169,7 @@ class Network {
     const give = this.inboxes.get(inbox)
     let before = 0
     for (const message of this.stream.from(seq, filter).slice(0, batch)) {
-      const head = headers()
+      const head = headersOf(message.key)
       head.set('Nats-Sequence', String(message.seq))
       head.set('Nats-Last-Sequence', String(before))
       give?.(null, { data: Buffer.from(message.text), subject: inbox, headers: head })
@@ -199,9 +219,15 @@ class Network {
   step () {
     const dice = this.random()
     if (dice < 0.02) this.disconnect()
-    else if (dice < 0.05) this.stream.store('S.other', 'of another writer')
+    else if (dice < 0.05) this.appendOther()
     else if (dice < 0.2) this.arriveLate()
     else this.arrive(this.wire.shift())
+  }
+
+  /** Another writer stores a record, with a key or without one. */
+  appendOther () {
+    const key = this.random() < 0.3 ? `key ${Math.floor(this.random() * 30)}` : ''
+    this.stream.receiveOne({ subject: 'S.other', text: 'of another writer', head: headersOf(key, this.stream.lastOf('S.other')) })
   }
 
   /** @param {any} message */
@@ -227,6 +253,17 @@ class Network {
   }
 }
 
+/**
+ * @param {string} key of a message; empty: none
+ * @param {number} [last] what it expects
+ */
+function headersOf (key, last) {
+  const head = headers()
+  if (last !== undefined) head.set('Nats-Expected-Last-Subject-Sequence', String(last))
+  if (key !== '') head.set('Nats-Msg-Id', key)
+  return head
+}
+
 /** Headers without a message. @param {number} last sequence of an answer */
 function codeOf (last) {
   return { code: last === 0 ? 404 : 204, description: '', get: () => String(last), last: () => '' }
@@ -247,12 +284,16 @@ async function run (seed) {
   let appended = 0
   /** The conditions of appends that are stored, by their first record. @type {Map<string, number>} */
   const conditions = new Map()
+  /** Acknowledged appends with a key. @type {Array<{ key: string, text: string, seq: number }>} */
+  const keyed = []
   /** @param {string[]} texts */
   const append = (texts) => {
     // the last message, one before it, or one that there is not yet
-    const after = random() < 0.3 ? network.stream.last + [0, 0, -1, 2][Math.floor(random() * 4)] : null
-    publisher.publish(texts.map(text => Buffer.from(text)), random() < 0.3, after, (err, seq) => {
+    const key = texts.length === 1 && random() < 0.3 ? `key ${Math.floor(random() * 30)}` : null
+    const after = key === null && random() < 0.3 ? network.stream.last + [0, 0, -1, 2][Math.floor(random() * 4)] : null
+    publisher.publish(texts.map(text => Buffer.from(text)), random() < 0.3, { after, key }, (err, seq) => {
       for (const text of texts) outcomes.set(text, err ?? [seq].flat().at(-1))
+      if (!err && key !== null) keyed.push({ key, text: texts[0], seq: [seq].flat()[0] })
       if (!err && after !== null) conditions.set(texts[0], after)
     })
   }
@@ -276,6 +317,13 @@ async function run (seed) {
   const numbers = own.map(({ text }) => Number(text.toString().slice('record '.length)))
   if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1])) return `the order is ${numbers.join(' ')}`
   const stored = new Map(own.map(({ text, seq }) => [text.toString(), seq]))
+  for (const { key, text, seq } of keyed) {
+    const message = network.stream.messages[seq - 1]
+    if (message.key !== key || network.stream.keys.get(key) !== seq) return `${text} with ${key} was acknowledged as ${seq}, which is ${message.text} with ${message.key}`
+    // the record is another one, with the same key
+    if (message.text.toString() !== text) outcomes.delete(text)
+    if (message.text.toString() !== text && stored.has(text)) return `${text} with ${key} is stored, and was acknowledged as an earlier one`
+  }
   // an empty stream has no message 0
   for (const [text, after] of conditions) if (stored.get(text) !== Math.max(after, 0) + 1) return `${text} is stored as ${stored.get(text)}, not after ${after}`
   for (const [text, outcome] of outcomes) {

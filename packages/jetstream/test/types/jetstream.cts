@@ -11,7 +11,7 @@ const codec = {
   buffer: false
 }
 
-const log = JetStreamLog({ stream: 'messages', codec, servers: ['nats://127.0.0.1:4222'], replicas: 3, tls: { caFile: 'ca.pem' } })
+const log = JetStreamLog({ stream: 'messages', codec, servers: ['nats://127.0.0.1:4222'], replicas: 3, duplicateWindow: 60_000, tls: { caFile: 'ca.pem' } })
 const typed: JetStreamLog.Log<Message> = log
 const options: JetStreamLog.Options = { stream: 'S', subject: 's', user: 'u', pass: 'p', token: 't', creds: 'file', tls: true, name: 'n', filename: null, highWaterMark: 1, overflow: 'reject', timeout: 1, readOnly: true }
 // @ts-expect-error: without a stream
@@ -20,6 +20,10 @@ JetStreamLog({})
 JetStreamLog({ stream: 'S', blockSize: 1 })
 
 log.append({ text: 'a', time: 1 }, (err, seq) => console.log(err?.code, seq.toFixed()))
+log.append({ text: 'a', time: 1 }, { key: 'k' }, (err, seq) => console.log(err?.code, seq.toFixed()))
+wrap(log).append({ text: 'a', time: 1 }, { key: 'k' }).then(seq => console.log(seq.toFixed()))
+// @ts-expect-error: not a key
+log.append({ text: 'a', time: 1 }, { key: 1 })
 // @ts-expect-error: not a message
 log.append('a')
 log.search(({ time }) => time - 1, (err, seq, value) => console.log(err, seq, value.text))
