@@ -251,11 +251,12 @@ class FlumeLog {
    * A named position in the log that survives restarts. This process holds it until the cursor, or the log, is closed; the same name
    * gives the same cursor until then.
    * @param {string} name 1 to 64 letters, digits, `-` or `_`
+   * @param {object} [options] of a log in a stream (flumelog-jetstream) only
    * @returns {Cursor<T>}
    * @throws flumelog:invalid for another name, and for a log in a storage
    */
-  cursor (name) {
-    const cursor = this.flumelog.cursor(name)
+  cursor (name, options) {
+    const cursor = /** @type {any} */ (this.flumelog).cursor(name, options)
     const named = namedCursors.get(cursor) ?? new NamedCursor(cursor)
     namedCursors.set(cursor, named)
     return named

@@ -131,8 +131,16 @@ const cannotPull = (filename, label, seq, cause) => createError(/** @type {impor
 const streamReplaced = (filename, problem) => createError('flumelog:replaced',
   `${filename}: ${problem}; seqs that were read or acknowledged before say nothing about it; open it again`, { filename })
 
+/**
+ * @param {string} filename
+ * @param {string} name of a cursor
+ * @param {Error} cause what the server said
+ */
+const cursorLost = (filename, name, cause) => createError('flumelog:replaced',
+  `${filename}: the server does not have the cursor '${name}' any more: ${cause.message}`, { filename, cause })
+
 /** @param {string} filename of the index of a copy of a stream */
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
   `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
-module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex }
+module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex, cursorLost }

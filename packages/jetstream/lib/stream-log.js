@@ -10,7 +10,9 @@ const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRange
 const errors = require('./errors')
 const { checkKey } = require('./append-key')
 const { Connection } = require('./connection')
+const { checkCursor, listCursors } = require('./cursor-consumer')
 const { deleteRecords } = require('./deletion')
+const { DurableCursor } = require('./durable-cursor')
 const { Follower } = require('./follower')
 const { commonSettingsOf } = require('./options')
 const { Publisher } = require('./publisher')
@@ -57,6 +59,8 @@ class StreamLog {
     /** Calls that wait until it is open; null: it is, or cannot be. @type {Array<(err: Error | null) => void> | null} */
     this.calls = []
     this.tails = new Tails(this.turn)
+    /** By name. @type {Map<string, DurableCursor>} */
+    this.cursors = new Map()
     /** Why no call is made any more. @type {Error | null} */
     this.refusal = null
     /** Callbacks of `close`; null: it was not called. @type {Done[] | null} */
@@ -328,6 +332,29 @@ class StreamLog {
     })
   }
 
+  // Cursors
+
+  /**
+   * @param {string} name
+   * @param {any} [options]
+   * @returns {any} the same one for as long as it is not closed
+   * @throws flumelog:invalid
+   */
+  cursor (name, options = {}) {
+    checkCursor(name, options)
+    const held = this.cursors.get(name)
+    if (held !== undefined && held.closing === null) return held.members
+    const cursor = new DurableCursor(this, name, options)
+    this.cursors.set(name, cursor)
+    return cursor.members
+  }
+
+  /** @param {(err: any, cursors?: any) => void} cb */
+  listCursors (cb) {
+    mustBeFunction('the callback', cb)
+    this.answer(cb, (cursors) => cb(null, cursors), () => listCursors(this.connection))
+  }
+
   // Ends
 
   /** @param {Done} [callback] */
@@ -339,7 +366,11 @@ class StreamLog {
       return
     }
     this.closing = [cb]
-    this.whenOpen((err) => err ? this.finishClosing(null) : this.closeWhenDrained())
+    this.whenOpen((err) => err ? this.finishClosing(null) : this.closeCursors().then(() => this.closeWhenDrained()))
+  }
+
+  async closeCursors () {
+    await Promise.all([...this.cursors.values()].map(cursor => cursor.close()))
   }
 
   /** Appends get their time, for as long as some are acknowledged, and so do readers that follow the end. */
@@ -405,6 +436,8 @@ function createStreamLog (settings) {
     search: (/** @type {any} */ what, /** @type {any} */ cb) => log.search(what, cb),
     sink: (/** @type {any} */ options, /** @type {any} */ cb) => log.sink(options, cb),
     del: (/** @type {any} */ what, /** @type {any} */ cb) => log.del(what, cb),
+    cursor: (/** @type {any} */ name, /** @type {any} */ options) => log.cursor(name, options),
+    cursors: (/** @type {any} */ cb) => log.listCursors(cb),
     onReady: (/** @type {any} */ cb) => {
       mustBeFunction('the callback', cb)
       log.whenOpen((err) => cb(err, null))
@@ -425,7 +458,7 @@ function createStreamLog (settings) {
       mustBeFunction('the listener', listener)
       return noop
     },
-    ...Object.fromEntries(['trim', 'compact', 'reclaim', 'cursor', 'cursors', 'backup'].map(name => [name, missing(name)]))
+    ...Object.fromEntries(['trim', 'compact', 'reclaim', 'backup'].map(name => [name, missing(name)]))
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),

@@ -18,11 +18,18 @@
  */
 
 /**
- * The members of a log in a file, but that `search` can also look for a time. Not available, with `flumelog:invalid`: `trim`, `compact`,
- * `reclaim`, `cursor`, `cursors` and `backup`.
+ * @template T
+ * @typedef {object} CursorMembers
+ * @property {(name: string, options?: import('./cursor-consumer').CursorOptions) => import('flumelog-random-access-file').Cursor<T>} cursor a named position
+ *   in the stream that the servers keep. Several processes may have it: they share its records. Throws `flumelog:invalid`
+ */
+
+/**
+ * The members of a log in a file, but that `search` can also look for a time, and several processes may have a cursor. Not available, with
+ * `flumelog:invalid`: `trim`, `compact`, `reclaim` and `backup`.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
- * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search'> & SearchMembers<T>} JetStreamLog
+ * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search' | 'cursor'> & SearchMembers<T> & CursorMembers<T>} JetStreamLog
  */
 
 module.exports = {}

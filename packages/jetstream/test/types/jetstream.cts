@@ -32,3 +32,6 @@ log.get(1, (err, value) => console.log(err?.code === 'flumelog:server', value.te
 JetStreamLog(options).get(1, (err, value) => console.log(err, value.readInt8(0)))
 wrap(log).get(1).then(({ text }) => console.log(text))
 console.log(typed)
+log.cursor('c', { commitWithin: 1000, inFlight: 1 }).commit(1, err => console.log(err?.code))
+// @ts-expect-error: an option that does not exist
+log.cursor('c', { within: 1 })
