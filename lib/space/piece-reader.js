@@ -15,12 +15,9 @@ class PieceReader {
     this.step = Math.max(1, Math.floor(PieceReader.pieceSize / blocks.blockSize))
     /** The first block that is not being read. */
     this.requested = first
-    /** What the next piece is read into, and the one after it. */
-    this.memory = [this.allocate(), this.allocate()]
-  }
-
-  allocate () {
-    return this.blocks.bufferSizes(this.step).map(size => Buffer.allocUnsafeSlow(size))
+    this.sizes = blocks.bufferSizes(this.step)
+    /** What the next piece is read into, and the one after it: of each, as much as was needed yet. @type {Buffer[][]} */
+    this.memory = [[], []]
   }
 
   /**
@@ -41,13 +38,16 @@ class PieceReader {
    * @returns {Promise<import('../format/block').Block[]> | null} null: all of it was read
    */
   read (to) {
-    const { blocks, memory, step } = this
+    const { blocks, memory, sizes, step } = this
     const first = Math.max(this.requested, blocks.start / blocks.blockSize)
     const count = Math.min(step, to - first)
     if (count <= 0) return null
     this.requested = first + count
     memory.reverse()
-    const buffers = blocks.bufferSizes(count).map((size, i) => memory[0][i].subarray(0, size))
+    const buffers = blocks.bufferSizes(count).map((size, i) => {
+      memory[0][i] ??= Buffer.allocUnsafeSlow(sizes[i])
+      return memory[0][i].subarray(0, size)
+    })
     return new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
   }
 }

@@ -5,6 +5,20 @@
 
 /** Bytes that are stored together; where nothing was written, nothing is stored. */
 const CHUNK = 4096
+/** Bytes that are allocated together: a buffer of its own for each page would keep the garbage collector busy. */
+const SLAB = 64 * CHUNK
+let slab = Buffer.alloc(0)
+
+/**
+ * @param {number} size
+ * @returns {Buffer} zeros
+ */
+function allocate (size) {
+  if (slab.length < size) slab = Buffer.alloc(Math.max(SLAB, size))
+  const bytes = slab.subarray(0, size)
+  slab = slab.subarray(size)
+  return bytes
+}
 
 class DiskFile {
   constructor (bytes = Buffer.alloc(0)) {
@@ -38,6 +52,23 @@ class DiskFile {
     return bytes
   }
 
+  /**
+   * @param {number} offset
+   * @param {Uint8Array} bytes
+   * @returns {number} of them are filled
+   */
+  readInto (offset, bytes) {
+    const size = Math.max(0, Math.min(this.length - offset, bytes.length))
+    const end = offset + size
+    for (let number = Math.floor(offset / CHUNK); number * CHUNK < end; number++) {
+      const start = number * CHUNK
+      const chunk = this.chunks.get(number)
+      if (chunk === undefined) bytes.fill(0, Math.max(0, start - offset), Math.min(size, start + CHUNK - offset))
+      else chunk.copy(bytes, Math.max(0, start - offset), Math.max(0, offset - start), Math.min(CHUNK, end - start))
+    }
+    return size
+  }
+
   copyTo (bytes, offset, end) {
     for (let number = Math.floor(offset / CHUNK); number * CHUNK < end; number++) {
       const start = number * CHUNK
@@ -50,13 +81,13 @@ class DiskFile {
     for (let at = offset; at < end;) {
       const number = Math.floor(at / CHUNK)
       let chunk = this.chunks.get(number)
-      if (chunk === undefined) this.chunks.set(number, chunk = Buffer.alloc(CHUNK))
+      if (chunk === undefined) this.chunks.set(number, chunk = allocate(CHUNK))
       at += data.copy(chunk, at - number * CHUNK, at - offset)
     }
   }
 
   page (number, pageSize) {
-    const page = Buffer.alloc(pageSize)
+    const page = allocate(pageSize)
     this.copyTo(page, number * pageSize, Math.min(this.length, (number + 1) * pageSize))
     return page
   }
@@ -146,7 +177,7 @@ class DiskFile {
   copy () {
     const copy = new DiskFile()
     copy.length = this.length
-    copy.chunks = new Map([...this.chunks].map(([number, chunk]) => [number, Buffer.from(chunk)]))
+    copy.chunks = new Map([...this.chunks].map(([number, chunk]) => [number, copied(chunk)]))
     copy.version = this.version
     copy.pages = new Map([...this.pages].map(([number, versions]) => [number, [...versions]]))
     copy.lengths = [...this.lengths]
@@ -171,6 +202,13 @@ class DiskFile {
     left.syncedLength = kept
     return left
   }
+}
+
+/** @param {Buffer} chunk */
+function copied (chunk) {
+  const copy = allocate(CHUNK)
+  copy.set(chunk)
+  return copy
 }
 
 /** The last that is not newer than `version`, and all after it. */

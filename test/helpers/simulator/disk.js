@@ -280,7 +280,12 @@ function chainsOf (changes) {
  * @param {string} path
  */
 function failure (code, call, path) {
-  return Object.assign(new Error(`${code}: simulated, ${call}${path === '' ? '' : ` '${path}'`}`), { code, syscall: call, ...(path === '' ? {} : { path }), errno: -1 })
+  // where it was made is of no interest, and the most expensive part of it
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const error = new Error(`${code}: simulated, ${call}${path === '' ? '' : ` '${path}'`}`)
+  Error.stackTraceLimit = stackTraceLimit
+  return Object.assign(error, { code, syscall: call, ...(path === '' ? {} : { path }), errno: -1 })
 }
 
 module.exports = { Disk, Inode, failure, PAGE_SIZE }

@@ -9,6 +9,8 @@ const path = require('path')
 const { promisify } = require('util')
 const { failure } = require('./disk')
 
+const ROOT = path.resolve(__dirname, '..', '..', '..')
+
 const FLAGS = { r: constants.O_RDONLY, 'r+': constants.O_RDWR, w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, wx: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 'w+': constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC, 'wx+': constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND }
 
 /**
@@ -216,9 +218,7 @@ class Calls {
   read (fd, buffer, offset, length, position) {
     const { inode } = this.file(fd, 'read')
     if (inode.type === 'directory') throw failure('EISDIR', 'read', '')
-    const bytes = inode.content.read(position, length)
-    buffer.set(bytes, offset)
-    return bytes.length
+    return inode.content.readInto(position, buffer.subarray(offset, offset + length))
   }
 
   readv (fd, buffers, position) {
@@ -329,19 +329,22 @@ const RESULTS = { read: ['bytesRead', 'buffer'], write: ['bytesWritten', 'buffer
 const NAMES = ['open', 'close', 'stat', 'lstat', 'fstat', 'statfs', 'mkdir', 'mkdtemp', 'readdir', 'rmdir', 'unlink', 'rm', 'rename', 'link', 'symlink', 'readlink', 'realpath', 'read', 'readv', 'write', 'writev', 'ftruncate', 'fchmod', 'fchown', 'chmod', 'chown', 'lchown', 'futimes', 'utimes', 'readFile', 'writeFile', 'copyFile']
 
 /**
- * @param {import('./process').Process} owner
+ * @param {{ user: import('./process').Process }} modules whose `fs` it is
  * @returns {any} a module `fs`
  */
-function fileSystem (owner) {
-  const calls = owner.calls
+function fileSystem (modules) {
   /** @type {any} */
   const fs = { constants, promises: { constants } }
 
   for (const name of NAMES) {
-    fs[`${name}Sync`] = (...args) => owner.callNow(name, args, () => calls[name](...args))
+    fs[`${name}Sync`] = (...args) => {
+      const { user } = modules
+      return user.callNow(name, args, () => user.calls[name](...args))
+    }
     const withCallback = (...args) => {
+      const { user } = modules
       const cb = args.pop()
-      owner.callLater(name, args, () => calls[name](...args), (err, result) => err ? cb(err) : cb(null, result, bufferOf(name, args)))
+      user.callLater(name, args, () => user.calls[name](...args), (err, result) => err ? cb(err) : cb(null, result, bufferOf(name, args)))
     }
     fs[name] = withCallback
     const withPromise = (...args) => new Promise((resolve, reject) => withCallback(...args, (err, result) => err ? reject(err) : resolve(result)))
@@ -352,19 +355,39 @@ function fileSystem (owner) {
     if (!/^f[a-z]/.test(name) && !['read', 'readv', 'write', 'writev', 'close'].includes(name)) fs.promises[name] = withPromise
   }
   fs.realpathSync.native = fs.realpathSync
-  fs.existsSync = (name) => calls.exists(name)
-  fs.statSync = (name, options = {}) => owner.callNow('stat', [name], () => options.throwIfNoEntry === false && !calls.exists(name) ? undefined : calls.stat(name, options))
-  fs.lstatSync = (name, options = {}) => owner.callNow('lstat', [name], () => options.throwIfNoEntry === false && !calls.lexists(name) ? undefined : calls.lstat(name, options))
-  for (const name of ['fsync', 'fdatasync']) {
-    fs[name] = (fd, cb) => owner.syncLater(name, () => calls.file(fd, name), cb)
-    fs[`${name}Sync`] = (fd) => owner.syncNow(name, () => calls.file(fd, name))
+  fs.existsSync = (name) => modules.user.calls.exists(name)
+  for (const [name, exists] of [['stat', 'exists'], ['lstat', 'lexists']]) {
+    const plain = fs[`${name}Sync`]
+    fs[`${name}Sync`] = (path, options = {}) => {
+      const { user } = modules
+      // a file of the code, which asks for it once after it was loaded
+      if (String(path).startsWith(ROOT)) return undefined
+      return options.throwIfNoEntry === false ? user.callNow(name, [path], () => user.calls[exists](path) ? user.calls[name](path, options) : undefined) : plain(path, options)
+    }
   }
-  fs.promises.open = (...args) => new Promise((resolve, reject) => fs.open(...args, (err, fd) => err ? reject(err) : resolve(new FileHandle(fs, fd))))
+  for (const name of ['fsync', 'fdatasync']) {
+    fs[name] = (fd, cb) => {
+      const { user } = modules
+      user.syncLater(name, () => user.calls.file(fd, name), cb)
+    }
+    fs[`${name}Sync`] = (fd) => {
+      const { user } = modules
+      user.syncNow(name, () => user.calls.file(fd, name))
+    }
+  }
+  const ofHandles = new Map()
+  /** @param {string} name of a call, which a file handle makes */
+  const promisified = (name) => {
+    let made = ofHandles.get(name)
+    if (made === undefined) ofHandles.set(name, made = promisify(fs[name]))
+    return made
+  }
+  fs.promises.open = (...args) => new Promise((resolve, reject) => fs.open(...args, (err, fd) => err ? reject(err) : resolve(new FileHandle(promisified, fd))))
   for (const name of ['readFile', 'writeFile']) {
     const plain = fs.promises[name]
     fs.promises[name] = (file, ...args) => plain(file instanceof FileHandle ? file.fd : file, ...args)
   }
-  fs.watch = (name, options, onevent) => new Watcher(owner, calls.disk.find(absolute(name), 'watch'), onevent)
+  fs.watch = (name, options, onevent) => new Watcher(modules.user, modules.user.calls.disk.find(absolute(name), 'watch'), onevent)
   return fs
 }
 
@@ -373,13 +396,17 @@ function bufferOf (name, args) {
 }
 
 class FileHandle {
-  constructor (fs, fd) {
-    this.fs = fs
+  /**
+   * @param {(name: string) => (...args: any[]) => Promise<any>} promisified
+   * @param {number} fd
+   */
+  constructor (promisified, fd) {
+    this.promisified = promisified
     this.fd = fd
   }
 
   call (name, ...args) {
-    return promisify(this.fs[name])(this.fd, ...args)
+    return this.promisified(name)(this.fd, ...args)
   }
 
   sync () { return this.call('fsync') }
@@ -400,7 +427,7 @@ class FileHandle {
     const { fd } = this
     if (fd === -1) return
     this.fd = -1
-    await promisify(this.fs.close)(fd)
+    await this.promisified('close')(fd)
   }
 
   async [Symbol.asyncDispose] () { await this.close() }

@@ -1,24 +1,11 @@
 'use strict'
 
-// A simulated process: the log's modules, loaded anew, with the `fs`, `net`, timers and random numbers of the world. When it is killed,
-// nothing that it has started calls back, its files are closed and its connections broken.
+// A simulated process. When it is killed, nothing that it has started calls back, its files are closed and its connections broken.
 
-const { createRequire } = require('module')
-const nodeFs = require('fs')
-const path = require('path')
-const vm = require('vm')
 const { failure } = require('./disk')
-const { Calls, fileSystem } = require('./file-system')
-const { localSockets } = require('./sockets')
+const { Calls } = require('./file-system')
+const { Modules } = require('./modules')
 const { randomFrom } = require('../random')
-
-const ROOT = path.resolve(__dirname, '..', '..', '..')
-const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'Date', 'Math']
-
-/** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
-const compiled = new Map()
-/** Which module is meant: filename of the one that requires it -> id -> filename. @type {Map<string, Map<string, { filename: string, isOwn: boolean, require: (id: string) => any }>>} */
-const resolved = new Map()
 
 class Process {
   /**
@@ -50,10 +37,7 @@ class Process {
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
     this.calls = new Calls(this)
-    /** @type {Map<string, any>} */
-    this.modules = new Map()
-    this.builtins = this.makeBuiltins()
-    this.globals = this.makeGlobals()
+    this.modules = Modules.of(this)
   }
 
   // Time
@@ -255,153 +239,14 @@ class Process {
     return false
   }
 
-  // Modules
-
-  makeBuiltins () {
-    const { random, world } = this
-    const fs = fileSystem(this)
-    const randomBytes = (size) => Buffer.from(Array.from({ length: size }, () => random.below(256)))
-    const native = {
-      tryLock: (fd, options) => this.calls.tryLock(fd, options),
-      unlock: (fd) => this.calls.unlock(fd),
-      trim: (fd, offset, length) => new Promise((resolve, reject) => this.callLater('punch', [fd], () => this.calls.punch(fd, offset, length), (err) => err ? reject(err) : resolve(undefined))),
-      sparse: async () => {}
-    }
-    // that of Node.js calls back outside of this process
-    const callbackify = (run) => (...args) => {
-      const cb = args.pop()
-      const answer = (err, result) => process.nextTick(() => this.run(() => cb(err, result)))
-      run(...args).then((result) => answer(null, result), (err) => answer(err))
-    }
-    const own = {
-      fs,
-      util: { ...require('util'), callbackify },
-      net: localSockets(this),
-      perf_hooks: { performance: { now: () => world.timeline.now() } },
-      crypto: {
-        ...require('crypto'),
-        randomBytes,
-        randomUUID: () => randomBytes(16).toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-      },
-      module: { createRequire: (filename) => (id) => this.requireFrom(filename, id) },
-      'fs-native-extensions': native
-    }
-    return new Map(Object.entries(own))
-  }
-
-  makeGlobals () {
-    const { world } = this
-    const timer = (run, delay, args) => {
-      const event = this.after(Math.max(1, Number(delay) || 0), () => run(...args))
-      return { event, ref () { return this }, unref () { return this }, hasRef: () => false, [Symbol.toPrimitive]: () => event.order }
-    }
-    const clear = (made) => { if (made?.event) world.timeline.cancel(made.event) }
-    const immediate = (run, ...args) => {
-      const event = this.after(0, () => run(...args))
-      return { event, ref () { return this }, unref () { return this } }
-    }
-    const ownProcess = Object.create(process, {
-      pid: { value: this.pid },
-      env: { value: {} },
-      // the machine locks files as Node.js does, whatever runs it
-      versions: { value: { ...process.versions, bun: undefined, deno: undefined } },
-      permission: { value: undefined },
-      nextTick: { value: (run, ...args) => process.nextTick(() => this.run(() => run(...args))) },
-      emitWarning: { value: (warning) => world.warned(this, warning) }
-    })
-    class SimulatedDate extends Date {
-      constructor (...args) {
-        if (args.length === 0) super(SimulatedDate.now())
-        else super(...(args))
-      }
-
-      static now () { return Math.floor(world.epoch + world.timeline.now()) }
-    }
-    const values = {
-      process: ownProcess,
-      setTimeout: (run, delay, ...args) => timer(run, delay, args),
-      clearTimeout: clear,
-      setImmediate: immediate,
-      clearImmediate: clear,
-      setInterval: () => { throw new Error('no intervals are simulated') },
-      clearInterval: clear,
-      performance: { now: () => world.timeline.now() },
-      Date: SimulatedDate,
-      Math: Object.create(Math, { random: { value: this.random } })
-    }
-    return GLOBALS.map(name => values[name])
-  }
-
   /** @param {string} id of a module of the project, from its root: './promises' */
   require (id) {
-    return this.requireFrom(path.join(ROOT, 'index.js'), id)
-  }
-
-  /**
-   * @param {string} from filename of the module that requires
-   * @param {string} id
-   */
-  requireFrom (from, id) {
-    const builtin = this.builtins.get(id.startsWith('node:') ? id.slice('node:'.length) : id)
-    if (builtin !== undefined) return builtin
-    const { filename, isOwn, require } = resolve(from, id)
-    return isOwn ? this.load(filename) : require(id)
-  }
-
-  /** @param {string} filename */
-  load (filename) {
-    const known = this.modules.get(filename)
-    if (known !== undefined) return known.exports
-    const module = { exports: {}, filename }
-    this.modules.set(filename, module)
-    const require = (id) => this.requireFrom(filename, id)
-    compile(filename)(...this.globals)(module.exports, require, module, filename, path.dirname(filename))
-    return module.exports
+    return this.modules.require(id)
   }
 }
 
 function dead () {
   return Object.assign(new Error('the process is dead'), { code: 'EDEAD' })
-}
-
-/** @param {string} filename */
-function isOfProject (filename) {
-  const relative = path.relative(ROOT, filename)
-  return !relative.startsWith('..') && !relative.startsWith('node_modules')
-}
-
-/**
- * @param {string} from filename of the module that requires
- * @param {string} id
- */
-function resolve (from, id) {
-  let ids = resolved.get(from)
-  if (ids === undefined) resolved.set(from, ids = new Map())
-  let found = ids.get(id)
-  if (found === undefined) {
-    const require = createRequire(from)
-    const filename = require.resolve(id)
-    // packages have no state, and are shared
-    const isOwn = path.isAbsolute(filename) && filename.endsWith('.js') && isOfProject(filename)
-    ids.set(id, found = { filename, isOwn, require })
-  }
-  return found
-}
-
-/**
- * @param {string} filename
- * @returns {Function}
- */
-function compile (filename) {
-  let made = compiled.get(filename)
-  if (made === undefined) {
-    const source = nodeFs.readFileSync(filename, 'utf8')
-    // a module may declare a name that is a global
-    const inner = `return function (exports, require, module, __filename, __dirname) {${source}\n}`
-    made = vm.compileFunction(inner, GLOBALS, { filename })
-    compiled.set(filename, made)
-  }
-  return made
 }
 
 module.exports = { Process }

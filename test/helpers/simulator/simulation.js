@@ -168,6 +168,7 @@ class Simulation {
     this.random = randomFrom(this.seed * 1009 - 1)
     if (world.problems.length === 0 && this.random() < 0.5) this.cutPower()
     if (world.problems.length === 0) await this.heal()
+    world.end()
     return world.problems
   }
 

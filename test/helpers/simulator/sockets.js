@@ -205,14 +205,15 @@ class Server extends EventEmitter {
 }
 
 /**
- * @param {import('./process').Process} owner
+ * @param {{ user: import('./process').Process }} modules whose `net` it is
  * @returns {any} a module `net`
  */
-function localSockets (owner) {
+function localSockets (modules) {
   return {
     Socket,
-    createServer: (onconnection) => new Server(owner, onconnection),
+    createServer: (onconnection) => new Server(modules.user, onconnection),
     connect: ({ path: name }) => {
+      const { user: owner } = modules
       const socket = new Socket(owner)
       const fail = (err) => {
         socket.destroyed = true
