@@ -17,14 +17,14 @@ const NODE = path.join(__dirname, 'lib', 'node')
 const DIST = path.join(__dirname, 'dist')
 /** What index.js exports, besides `open`. */
 const FUNCTIONS = ['exportFiles', 'importFiles', 'removeLog', 'listLogs']
-/** What the log loads for that which is refused in a browser: `shared` and `backup`. */
-const ABSENT = /^(net|os|child_process|worker_threads|\.\/sharing\/sharing|\.\/backup\/backup)$/
+/** What the log loads for that which is refused in a browser: `backup`. */
+const ABSENT = /^(os|child_process|worker_threads|\.\/backup\/backup)$/
 
-/** @type {esbuild.Plugin} the modules of Node.js that the core requires are those of lib/node/ */
+/** @type {esbuild.Plugin} the modules of Node.js that the core requires, and what only these make possible, are those of lib/node/ */
 const forBrowsers = {
   name: 'browser',
   setup (builder) {
-    builder.onResolve({ filter: /^(\w+|\.\/schedstat)$/ }, ({ path: name, importer }) => {
+    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name, importer }) => {
       if (importer === path.join(NODE, 'buffer.js')) return { path: require.resolve('buffer/') }
       const file = path.join(NODE, `${path.basename(name)}.js`)
       if (fs.existsSync(file)) return { path: file }

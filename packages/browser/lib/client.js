@@ -262,8 +262,6 @@ class RemoteLog extends Readable {
     this.filename = name
     /** The seq of the last record, and its changes. */
     this.since = connection.since
-    /** A log in a browser is not shared. */
-    this.role = null
     /** Appends that have not been sent. */
     this.packer = new Packer()
     /** @type {Array<{ count: number, options: any, resolve: (seq: any) => void, reject: (reason: any) => void }>} count: -1: one record, not an array */
@@ -281,6 +279,8 @@ class RemoteLog extends Readable {
   get start () { return this.connection.state.start }
   get id () { return this.connection.state.id }
   get blockSize () { return this.connection.state.blockSize }
+  /** As of the last answer of the worker. */
+  get role () { return this.connection.state.role }
 
   /**
    * Any call comes after the appends before it.

@@ -19,30 +19,43 @@ let inodes = 0
 class Inode {
   /**
    * @param {number} number its name in the directory
-   * @param {SyncHandle} handle
+   * @param {SyncHandle | null} handle null: it is being opened
    * @param {import('./volume').Volume} volume
    * @param {number} [gapStart]
    * @param {number} [gapLength] 0: there is no gap
    */
   constructor (number, handle, volume, gapStart = 0, gapLength = 0) {
     this.number = number
-    this.handle = handle
+    this.handle = /** @type {SyncHandle} */ (handle)
     this.volume = volume
     this.gapStart = gapStart
     this.gapLength = gapLength
-    /** Bytes that are stored. Nobody else has the file open. */
-    this.stored = handle.getSize()
-    /** Another one for each file of this worker. */
-    this.id = ++inodes
+    /** Bytes that are stored, if nobody else has the file open. */
+    this.known = volume.isShared ? 0 : this.handle.getSize()
+    /** Another one for each file of this worker; the same for all workers that share the log. */
+    this.id = volume.isShared ? number : ++inodes
     this.names = 0
     this.opens = 0
     /** Open files that have it locked, and whether others may have it, too. @type {Map<object, boolean>} */
     this.locks = new Map()
+    /** Of a shared log: settled when it is open, or cannot be opened. @type {Promise<void>} */
+    this.ready = Promise.resolve()
+    /** Of a shared log: why it cannot be opened. @type {unknown} */
+    this.problem = null
+    /** Releases the Web Lock of this file; null: this worker has none. @type {(() => void) | null} */
+    this.unlock = null
+  }
+
+  /** Bytes that are stored. */
+  get stored () {
+    return this.volume.isShared ? this.handle?.getSize() ?? 0 : this.known
   }
 
   /** In bytes, with the gap. */
   get size () {
-    return this.stored > this.gapStart ? this.stored + this.gapLength : this.stored
+    this.volume.refresh()
+    const { stored } = this
+    return stored > this.gapStart ? stored + this.gapLength : stored
   }
 
   /** What the table says of it. */
@@ -61,6 +74,7 @@ class Inode {
    * @returns {number} bytes read: fewer at the end of the file
    */
   read (bytes, position) {
+    this.volume.refresh()
     if (this.gapLength === 0) return this.handle.read(bytes, { at: position })
     return this.eachPart(bytes, position, (part, at) => {
       if (at !== -1) return this.handle.read(part, { at })
@@ -94,7 +108,7 @@ class Inode {
    */
   store (bytes, at) {
     const written = this.handle.write(bytes, { at })
-    this.stored = Math.max(this.stored, at + written)
+    this.known = Math.max(this.known, at + written)
     return written
   }
 
@@ -132,7 +146,7 @@ class Inode {
   /** @param {number} stored */
   resize (stored) {
     this.handle.truncate(stored)
-    this.stored = stored
+    this.known = stored
   }
 
   /**

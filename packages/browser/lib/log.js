@@ -29,10 +29,11 @@ class Log extends FlumeLog {
  * @returns {Promise<Log>}
  */
 async function open (name, options = {}) {
-  if (options.shared) throw failure('flumelog:unsupported', `${name}: \`shared\` is not possible in a browser: open the log in one tab, and let others ask that one, for example through a BroadcastChannel`)
-  await mount(name, options.readOnly === true)
+  const isShared = options.shared === true
+  await mount(name, options.readOnly === true, isShared)
   try {
-    const log = openFlumeLog(name, options)
+    // files that another worker has created cannot be opened by a synchronous call
+    const log = openFlumeLog(name, isShared ? { ...options, blocking: false } : options)
     await new Promise((resolve, reject) => log.onReady((/** @type {any} */ err) => err ? reject(err) : resolve(undefined)))
     return new Log(log)
   } catch (err) {

@@ -2,6 +2,7 @@
 
 // The volumes that logs of this worker have open.
 
+const { SharedVolume } = require('./shared-volume')
 const { Volume } = require('./volume')
 const { failure, locked } = require('./errors')
 
@@ -14,19 +15,23 @@ const closing = new Map()
  * Opens the files of a log, unless they are open in this worker.
  * @param {string} name
  * @param {boolean} mustExist
+ * @param {boolean} [isShared] whether other workers may have them open, too
  * @returns {Promise<Volume>}
  */
-async function mount (name, mustExist) {
+async function mount (name, mustExist, isShared = false) {
   while (closing.has(name)) await closing.get(name)
   let found = volumes.get(name)
-  if (found === undefined) volumes.set(name, found = { volume: Volume.mount(name, mustExist), mounted: null, users: 0 })
+  if (found === undefined) volumes.set(name, found = { volume: isShared ? SharedVolume.mount(name) : Volume.mount(name, mustExist), mounted: null, users: 0 })
   found.users++
   try {
-    return (found.mounted = await found.volume)
+    found.mounted = await found.volume
   } catch (err) {
     volumes.delete(name)
     throw err
   }
+  if (!isShared || found.mounted.isShared) return found.mounted
+  await unmount(name)
+  throw locked(name)
 }
 
 /**

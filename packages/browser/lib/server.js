@@ -35,7 +35,7 @@ class Server {
   /** What the page knows of the log without asking. */
   get state () {
     const { log } = this
-    return log && { since: log.since.value, start: log.start, id: log.id, blockSize: log.blockSize, cursors: new Map(Array.from(this.cursors, ([name, { seq }]) => [name, seq])) }
+    return log && { since: log.since.value, start: log.start, id: log.id, blockSize: log.blockSize, role: log.role, cursors: new Map(Array.from(this.cursors, ([name, { seq }]) => [name, seq])) }
   }
 
   /** @param {any} message */

@@ -10,7 +10,7 @@
 /**
  * Options as for a log in a file. On a page, those that are functions are not possible, except a codec: it runs on the page.
  * @template T
- * @typedef {Omit<CoreOptions<T>, 'codec' | 'shared' | 'lock' | 'blocking'>} OpenOptions
+ * @typedef {Omit<CoreOptions<T>, 'codec' | 'lock' | 'blocking'>} OpenOptions
  */
 
 /**
@@ -64,6 +64,7 @@
  * @property {number} start where the log starts, in bytes
  * @property {string} id another one after each compaction
  * @property {number} blockSize
+ * @property {'owner' | 'client' | null} role with `shared`, whether this tab writes the files; on a page, as of the last answer of the worker
  * @property {Since} since
  * @property {(value: A | A[], options?: import('flumelog-random-access-file').AppendOptions) => Promise<any>} append the seq of the last record
  * @property {(records: Iterable<A> | AsyncIterable<A>, options?: { sync?: boolean, signal?: AbortSignal }) => Promise<import('flumelog-random-access-file/promises').Stored>} appendFrom

@@ -3,12 +3,13 @@
 // The files of one log in the origin private file system (OPFS). A log renames files that are open, in one step; OPFS can do neither. So the
 // files of its directory have numbers, and `names` says which number has which name: to rename a file is to write that table.
 //
-//     names       two slots; each has the CRC-32 of a line of JSON, and that line: { generation, files: { name: [number, …] } }; see `entry` in inode.js
+//     names       two slots; each has the CRC-32 of a line of JSON, and that line: { generation, next, files: { name: [number, …] } }; see `entry`
+//                 in inode.js. `next` is above the numbers of all files that had a name, so that none is used twice
 //     1, 2, …     the files, as Node.js would have written them
 //
 // A change is written into the slot of the table before it, so a torn write leaves the last one. Only the worker that has `names` open uses
 // the directory, since its handle is exclusive: it is the lock of the log. All files are open as long as the log is: opening one is
-// asynchronous, and the log opens some with synchronous calls.
+// asynchronous, and the log opens some with synchronous calls. A log with `shared` has another kind of volume: see shared-volume.js.
 
 const { crc32 } = require('./crc32')
 const { failure, translated, locked } = require('./errors')
@@ -45,6 +46,8 @@ class Volume {
     this.table = table
     /** @type {Map<string, Inode>} */
     this.inodes = new Map()
+    /** Whether several workers have it open. */
+    this.isShared = false
     this.generation = 0
     this.nextNumber = 1
     /** Whether a power cut may undo the last change of the table. */
@@ -72,12 +75,10 @@ class Volume {
   }
 
   async load () {
-    const { generation, files } = readTable(this.table)
+    const { generation, next, files } = readTable(this.table)
     this.generation = generation
-    /** @type {Set<string>} */
-    const present = new Set()
-    for await (const key of this.directory.keys()) if (key !== NAMES) present.add(key)
-    this.nextNumber = Math.max(0, ...Array.from(present, Number)) + 1
+    const present = await this.keys()
+    this.nextNumber = Math.max(next, ...Array.from(present, key => Number(key) + 1))
     /** @type {Map<number, Inode>} */
     const opened = new Map()
     for (const [name, [number, ...gap]] of Object.entries(files)) {
@@ -90,6 +91,17 @@ class Volume {
     // what a worker has left that was terminated
     for (const key of present) if (!opened.has(Number(key))) await this.directory.removeEntry(key, { recursive: true })
   }
+
+  /** @returns {Promise<Set<string>>} the files of the directory: numbers */
+  async keys () {
+    /** @type {Set<string>} */
+    const present = new Set()
+    for await (const key of this.directory.keys()) if (key !== NAMES) present.add(key)
+    return present
+  }
+
+  /** Of a shared log, the names may be others by now. */
+  refresh () {}
 
   /**
    * @param {number} number
@@ -138,7 +150,7 @@ class Volume {
   writeTable (inodes) {
     const files = Object.fromEntries(Array.from(inodes, ([name, { entry }]) => [name, entry]))
     const generation = this.generation + 1
-    const bytes = new TextEncoder().encode(formatTable({ generation, files }))
+    const bytes = new TextEncoder().encode(formatTable({ generation, next: this.nextNumber, files }))
     if (bytes.length > SLOT_SIZE) throw failure('ENFILE', 'open', this.name)
     try {
       // the table in the other slot is the one that a torn write would leave
@@ -232,14 +244,15 @@ async function directoryOf (name, create) {
  * @param {any} directory
  * @param {string} key of the file
  * @param {boolean} create
+ * @param {object} [options] of createSyncAccessHandle
  * @returns {Promise<SyncHandle>}
  */
-async function openWhenReleased (name, directory, key, create) {
+async function openWhenReleased (name, directory, key, create, options) {
   for (const giveUpAt = performance.now() + RELEASE_TIME; ;) {
     try {
       const file = await directory.getFileHandle(key, { create })
       if (file.createSyncAccessHandle === undefined) throw failure('flumelog:unsupported', 'files of the origin private file system can be opened in dedicated workers only')
-      return await file.createSyncAccessHandle()
+      return await file.createSyncAccessHandle(options)
     } catch (err) {
       if (/** @type {any} */ (err).name !== 'NoModificationAllowedError') throw translated(err, 'open', name)
       if (performance.now() > giveUpAt) throw locked(name)
@@ -248,7 +261,7 @@ async function openWhenReleased (name, directory, key, create) {
   }
 }
 
-/** @typedef {{ generation: number, files: Record<string, number[]> }} Table */
+/** @typedef {{ generation: number, next: number, files: Record<string, number[]> }} Table */
 
 /**
  * @param {Table} table
@@ -274,7 +287,7 @@ function readTable (handle) {
  */
 function tableIn (bytes) {
   /** @type {Table} */
-  let last = { generation: 0, files: {} }
+  let last = { generation: 0, next: 1, files: {} }
   for (const slot of [0, 1]) {
     const [line] = new TextDecoder().decode(bytes.subarray(slot * SLOT_SIZE, (slot + 1) * SLOT_SIZE)).split('\n', 1)
     try {
@@ -302,4 +315,4 @@ async function hasFiles (directory) {
   }
 }
 
-module.exports = { Volume, directoryName, hasFiles, rootDirectory }
+module.exports = { Volume, NAMES, SLOT_SIZE, directoryName, directoryOf, hasFiles, openWhenReleased, readTable, rootDirectory }

@@ -287,7 +287,6 @@ inBrowser(({ open, insecureAddress, browser }) => {
       const why = (promise) => promise.then(() => 'done', err => `${err.code} ${err.message}`)
       const log = await open('refusing')
       const found = {
-        shared: await why(open('x', { shared: true })),
         name: await why(open('a/b')),
         missing: await why(open('missing', { readOnly: true })),
         option: await why(open('x', { blockSiez: 1 })),
@@ -300,7 +299,6 @@ inBrowser(({ open, insecureAddress, browser }) => {
       found.listed = (await listLogs()).filter(name => ['refusing', 'x', 'missing'].includes(name))
       return found
     })
-    t.match(codes.shared, /^flumelog:unsupported .*`shared`/)
     t.match(codes.name, /^flumelog:invalid the name of a log/)
     t.match(codes.missing, /^ENOENT /)
     t.match(codes.option, /^flumelog:invalid .*did you mean `blockSize`/)

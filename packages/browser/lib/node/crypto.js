@@ -1,3 +1,6 @@
 'use strict'
 
-module.exports = { randomUUID: () => crypto.randomUUID() }
+/** @param {number} size */
+const randomBytes = (size) => Buffer.from(crypto.getRandomValues(new Uint8Array(size)))
+
+module.exports = { randomUUID: () => crypto.randomUUID(), randomBytes }

@@ -18,7 +18,19 @@ const FILE_MODE = 0o100600
 const FOLDER_MODE = 0o040700
 const STAT_BLOCK_SIZE = 512
 
-/** @typedef {import('../inode').Inode} Inode @typedef {{ inode: Inode | null, name: string, isWritable: boolean }} OpenFile inode: null: the folder */
+/** Of the file of a cursor, which the worker locks and writes that holds the cursor. */
+const CURSOR = '.cursor-'
+/** Of FILE.meta, and of the file that is going to replace it. */
+const META = ['.meta', '.meta.new']
+/** Of files that count when they have another name. */
+const UNFINISHED = '.unfinished'
+
+/**
+ * @typedef {import('../inode').Inode} Inode
+ * @typedef {import('../shared-volume').SharedVolume} SharedVolume
+ * @typedef {{ inode: Inode | null, name: string, isWritable: boolean, isLockedElsewhere: boolean }} OpenFile inode: null: the folder.
+ *   isLockedElsewhere: of the file of a cursor in a shared log, when it was opened
+ */
 
 /** By file descriptor. @type {Map<number, OpenFile>} */
 const files = new Map()
@@ -46,7 +58,9 @@ function volumeOf (path, call) {
  */
 function find (path, call) {
   if (path === FOLDER) return null
-  const inode = volumeOf(path, call).inodes.get(path.slice(FOLDER.length))
+  const volume = volumeOf(path, call)
+  volume.refresh()
+  const inode = volume.inodes.get(path.slice(FOLDER.length))
   if (inode === undefined) throw failure('ENOENT', call, path)
   return inode
 }
@@ -104,6 +118,7 @@ class Status {
     this.isFolder = inode === null
     this.dev = numberOf(1)
     this.ino = numberOf(inode === null ? 0 : inode.id)
+    inode?.volume.refresh()
     this.nlink = numberOf(inode === null ? 1 : inode.names)
     this.mode = numberOf(inode === null ? FOLDER_MODE : FILE_MODE)
     this.uid = this.gid = numberOf(0)
@@ -132,6 +147,8 @@ function statusOf (inode, { bigint = false } = {}) {
 function openExisting (path, flags) {
   if (flags & O_EXCL) throw failure('EEXIST', 'open', path)
   const inode = find(path, 'open')
+  // another worker has created it a moment ago, and this one is opening it
+  if (inode?.handle === null) throw failure(path.startsWith(`${FOLDER}${inode.volume.name}${UNFINISHED}`) ? 'ENOENT' : 'EBUSY', 'open', path)
   if (inode !== null && flags & O_TRUNC) translating('open', () => inode.truncate(0))
   return openInode(path, inode, flags)
 }
@@ -143,7 +160,7 @@ function openExisting (path, flags) {
  */
 function openInode (path, inode, flags) {
   if (inode !== null) inode.opens++
-  files.set(nextFd, { inode, name: path, isWritable: (flags & (O_WRONLY | O_RDWR)) !== 0 })
+  files.set(nextFd, { inode, name: path, isWritable: (flags & (O_WRONLY | O_RDWR)) !== 0, isLockedElsewhere: false })
   return nextFd++
 }
 
@@ -154,6 +171,17 @@ function openInode (path, inode, flags) {
  */
 async function open (path, flags = 'r') {
   const bits = typeof flags === 'number' ? flags : FLAGS[flags]
+  const volume = path === FOLDER ? null : volumeOf(path, 'open')
+  if (volume?.isShared) return openShared(/** @type {SharedVolume} */ (volume), path, bits)
+  return openHere(path, bits)
+}
+
+/**
+ * @param {string} path
+ * @param {number} bits
+ * @returns {Promise<number>}
+ */
+async function openHere (path, bits) {
   if (!(bits & O_CREAT) || exists(path)) return openExisting(path, bits)
   const volume = volumeOf(path, 'open')
   const inode = await volume.create().catch((err) => { throw translated(err, 'open', path) })
@@ -167,14 +195,67 @@ async function open (path, flags = 'r') {
   }
 }
 
+/**
+ * @param {SharedVolume} volume
+ * @param {string} path
+ * @param {number} bits
+ * @returns {Promise<number>}
+ */
+async function openShared (volume, path, bits) {
+  const name = path.slice(FOLDER.length)
+  if (bits & O_CREAT && !volume.isOwner && !exists(path)) await volume.ask({ call: 'create', name })
+  const fd = await openWhenReady(volume, name, () => openHere(path, bits))
+  const file = fileOf(fd, 'open')
+  const { inode } = file
+  if (inode === null || !isOfCursor(file)) return fd
+  if (file.isWritable) await volume.lockFile(inode)
+  else file.isLockedElsewhere = await volume.isLockedElsewhere(inode)
+  return fd
+}
+
+/**
+ * The name may lead to another file at any moment, which this worker has to open first.
+ * @param {SharedVolume} volume
+ * @param {string} name
+ * @param {() => Promise<number>} run
+ * @returns {Promise<number>}
+ */
+async function openWhenReady (volume, name, run) {
+  for (;;) {
+    await volume.whenOpened(name).catch((err) => { throw translated(err, 'open', name) })
+    try {
+      return await run()
+    } catch (err) {
+      if (/** @type {any} */ (err).code !== 'EBUSY') throw err
+    }
+  }
+}
+
+/** @param {OpenFile} file */
+function isOfCursor ({ inode, name }) {
+  return name.startsWith(`${FOLDER}${inode?.volume.name}${CURSOR}`)
+}
+
+/** @param {OpenFile} file that is closed, or unlocked */
+function unlock (file) {
+  const { inode } = file
+  if (inode === null) return
+  inode.locks.delete(file)
+  if (inode.volume.isShared) /** @type {SharedVolume} */ (inode.volume).unlock(file)
+}
+
 /** Calls that are synchronous. @type {Record<string, (...args: any[]) => any>} */
 const calls = {
   close (fd) {
     const file = fileOf(fd, 'close')
     files.delete(fd)
     if (file.inode === null) return
-    file.inode.locks.delete(file)
+    unlock(file)
     file.inode.opens--
+    if (file.inode.opens === 0) {
+      file.inode.unlock?.()
+      file.inode.unlock = null
+    }
     file.inode.considerRemoving()
   },
   stat: (path, options) => statusOf(find(path, 'stat'), options),
@@ -307,11 +388,44 @@ fs.open = (/** @type {string} */ path, /** @type {any[]} */ ...rest) => {
   const cb = rest.pop()
   open(path, rest[0]).then(fd => later(() => cb(null, fd)), err => later(() => cb(err)))
 }
+for (const name of /** @type {const} */ (['rename', 'unlink'])) {
+  const here = fs.promises[name]
+  fs.promises[name] = async (/** @type {string} */ path, /** @type {string} */ to = path) => {
+    const volume = /** @type {SharedVolume} */ (volumeOf(path, name))
+    if (!volume.isShared || volume.isOwner) return here(path, to)
+    if (!exists(path)) throw failure('ENOENT', name, path)
+    await volume.ask({ call: name, name: path.slice(FOLDER.length), to: to.slice(FOLDER.length) })
+  }
+}
+fs.promises.readdir = async () => {
+  // what they lead to may be opened next, by synchronous calls
+  for (const { mounted } of volumes.values()) if (mounted?.isShared) await /** @type {SharedVolume} */ (mounted).whenOpened(mounted.name)
+  return calls.readdir()
+}
 fs.promises.open = async (/** @type {string} */ path, /** @type {string} */ flags) => new FileHandle(await open(path, flags))
 // readers poll instead
 fs.watch = (/** @type {string} */ path) => { throw failure('ENOSYS', 'watch', path) }
 
-/** Locks and holes, as the package fs-native-extensions has them: within this worker, since no other one has the files open. */
+/**
+ * Whether no other worker has locked a file of a shared log: its owner has locked all but those of cursors, for as long as they have names.
+ * @param {SharedVolume} volume
+ * @param {Inode} inode
+ * @param {OpenFile} file
+ * @param {boolean} shared
+ */
+function mayLock (volume, inode, file, shared) {
+  if (isOfCursor(file)) {
+    if (!file.isWritable) return !file.isLockedElsewhere
+    // for the next attempt
+    if (inode.unlock === null) volume.lockFile(inode)
+    return inode.unlock !== null
+  }
+  if (!shared && !META.includes(file.name.slice(FOLDER.length + volume.name.length))) return volume.lock(file)
+  volume.refresh()
+  return volume.isOwner || inode.names === 0
+}
+
+/** Locks and holes, as the package fs-native-extensions has them: within this worker, unless the log is shared. */
 const native = {
   /**
    * @param {number} fd
@@ -319,13 +433,14 @@ const native = {
    */
   tryLock (fd, { shared = false } = {}) {
     const file = fileOf(fd, 'lock')
-    const { locks } = inodeOf(fd, 'lock')
-    for (const [other, isShared] of locks) if (other !== file && !(shared && isShared)) return false
-    locks.set(file, shared)
+    const inode = inodeOf(fd, 'lock')
+    for (const [other, isShared] of inode.locks) if (other !== file && !(shared && isShared)) return false
+    if (inode.volume.isShared && !mayLock(/** @type {SharedVolume} */ (inode.volume), inode, file, shared)) return false
+    inode.locks.set(file, shared)
     return true
   },
   unlock (/** @type {number} */ fd) {
-    inodeOf(fd, 'lock').locks.delete(fileOf(fd, 'lock'))
+    unlock(fileOf(fd, 'lock'))
   },
   async trim () {
     throw Object.assign(new Error('OPFS has no holes'), { code: 'ENOTSUP' })

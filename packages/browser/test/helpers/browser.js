@@ -51,8 +51,8 @@ function inBrowser (define) {
     t.notEqual(executable, null, 'there is chromium in PATH')
     await bundle(dist, { minify: false })
     server = await serve(dist)
-    // a name that is no secure context
-    browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`])
+    // a name that is no secure context; and a tab that crashes must not take others with it
+    browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`, '--renderer-process-limit=100'])
   })
   define({
     dist,

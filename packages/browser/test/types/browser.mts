@@ -27,8 +27,12 @@ await importFiles('copy', [...files, ...named])
 const logs: string[] = await listLogs()
 await removeLog(logs[0])
 
+const shared = await open('shared', { shared: true, timeout: 5000 })
+const role: 'owner' | 'client' | null = shared.role
+console.log(role)
+
 // @ts-expect-error no such option
-await open('events', { shared: true })
+await open('events', { lock: false })
 // @ts-expect-error no event
 await events.append('text')
 // @ts-expect-error the files are missing
