@@ -263,7 +263,7 @@ class Log {
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
-      if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks.end, cb)
+      if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks, cb)
       const list = Array.isArray(seqs) ? seqs : [seqs]
       const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
       if (refused !== -1) {

@@ -98,6 +98,18 @@ function rangeOf (options) {
 }
 
 /**
+ * An offset from before a compaction is before all that the log has since: as a bound, it would select everything or nothing.
+ * @param {RangeOptions} options
+ * @param {Pick<import('./block-cache').BlockCache, 'base' | 'trimmedAt'>} blocks
+ * @throws flumelog:trimmed
+ */
+function refuseOldBounds ({ gt, gte, lt, lte, fromStart }, blocks) {
+  const lower = fromStart ? [] : [gte, gt && gt + 1]
+  const old = [...lower, lt, lte].find(bound => Number(bound) > 0 && Number(bound) < blocks.base)
+  if (old !== undefined) throw blocks.trimmedAt(Number(old))
+}
+
+/**
  * The bounds of a stream or a scan that a compaction has overtaken before it was open, as they are since.
  * @param {any} options
  * @param {import('../space/offset-map').OffsetMap} map
@@ -158,4 +170,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, scanRangeOf, streamRangeOf, movedOptions, STREAM_NAMES }
+module.exports = { rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, movedOptions, STREAM_NAMES }

@@ -4,7 +4,7 @@
 
 const { RECORD, WAITING, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
-const { scanRangeOf } = require('./options')
+const { refuseOldBounds, scanRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')
 
@@ -25,7 +25,9 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @type {((block: null, start: number, end: number, seq: number) => boolean | void) | null} */
   let passDeleted = null
   try {
-    cursor = openRecordCursor(blocks, scanRangeOf(options), run)
+    const range = scanRangeOf(options)
+    refuseOldBounds(options, blocks)
+    cursor = openRecordCursor(blocks, range, run)
     if (options.deleted) passDeleted = /** @type {any} */ (onRecord)
     blocks.cursors.add(cursor)
   } catch (err) {

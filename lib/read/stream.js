@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
-const { movedOptions, streamRangeOf } = require('./options')
+const { movedOptions, refuseOldBounds, streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
@@ -148,11 +148,12 @@ class Stream {
 
   /**
    * @returns {Cursor}
-   * @throws flumelog:invalid
+   * @throws flumelog:invalid, flumelog:trimmed
    */
   openCursor () {
     const { blocks } = this.context
     const range = streamRangeOf(this.options, this.oldEnd)
+    refuseOldBounds(this.options, blocks)
     // seqs and text share no memory with a block
     range.reuseMemory = !this.values || this.takesText
     range.textByBlock = this.context.keepsNoText

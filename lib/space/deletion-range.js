@@ -4,7 +4,7 @@
 
 const errors = require('../errors')
 const { optionNames } = require('../option-names')
-const { rangeOf } = require('../read/options')
+const { rangeOf, refuseOldBounds } = require('../read/options')
 
 const NAMES = ['gt', 'gte', 'lt', 'lte']
 const checkNames = optionNames('del', NAMES)
@@ -38,13 +38,14 @@ function deletionRangeOf (range, end) {
 /**
  * @param {Pick<import('../write/writer').Writer, 'deleteRange'>} writer
  * @param {DeletionRange} range
- * @param {number} end of the log
+ * @param {import('../read/block-cache').BlockCache} blocks
  * @param {import('../types').Done} cb called later
  */
-function deleteRange (writer, range, end, cb) {
+function deleteRange (writer, range, blocks, cb) {
   let bounds
   try {
-    bounds = deletionRangeOf(range, end)
+    bounds = deletionRangeOf(range, blocks.end)
+    refuseOldBounds(range, blocks)
   } catch (err) {
     return process.nextTick(cb, err)
   }

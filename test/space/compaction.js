@@ -11,7 +11,7 @@ const { Compaction } = require('../../lib/space/compaction')
 const { OffsetMap, headerPage } = require('../../lib/space/offset-map')
 const { Writer } = require('../../lib/write/writer')
 const { filesIn, testFolder } = require('../helpers/folder')
-const { codeOf } = require('../helpers/reading')
+const { codeOf, until } = require('../helpers/reading')
 
 const SMALL = { blockSize: 1024 }
 
@@ -342,6 +342,35 @@ tape('open streams go on at the record that comes next, in either direction, wit
     t.deepEqual(given, expected[i], JSON.stringify(options))
   }
   await log.close()
+})
+
+tape('after a compaction, an offset from before it is refused as a bound of a stream, a scan or a deletion, in each role', async (t) => {
+  const file = testFolder(t)('log')
+  const owner = await open(file, { ...SMALL, shared: true })
+  const client = await open(file, { ...SMALL, shared: true })
+  const seqs = await appendAll(owner, 100)
+  await owner.del(seqs[0])
+  await owner.compact()
+  const kept = await all(owner)
+  await until(() => client.since.value === owner.since.value)
+  const old = seqs[50]
+  const reader = await open(file, { readOnly: true })
+  for (const log of [owner, client, reader]) {
+    for (const range of [{ gt: old }, { gte: old }, { lt: old }, { lte: old }, { gte: seqs[10], lt: old }, { gte: 0, lte: old }, { gte: old, lte: kept[5].seq }]) {
+      for (const reverse of [false, true]) {
+        t.equal(await codeOf(log.stream({ ...range, reverse }).next()), 'flumelog:trimmed', `stream ${JSON.stringify({ ...range, reverse })}`)
+        t.equal(await codeOf(log.scan({ ...range, reverse }, () => t.fail('nothing is passed'))), 'flumelog:trimmed', 'and a scan')
+      }
+      if (log !== reader) t.equal(await codeOf(log.del(range)), 'flumelog:trimmed', 'and a deletion')
+    }
+    t.equal((await log.stream({ gte: old, fromStart: true }).next()).value.seq, kept[0].seq, 'unless `fromStart` says to go on at the start')
+  }
+  t.deepEqual(await all(owner), kept, 'nothing is deleted')
+  await client.del({ gte: kept[90].seq })
+  t.deepEqual(await all(owner), kept.slice(0, 90), 'bounds since the compaction are the log\'s')
+  await owner.del({ gte: 0, lt: kept[10].seq })
+  t.deepEqual(await all(owner), kept.slice(10, 90), 'and 0 is its start')
+  await Promise.all([owner, client, reader].map(log => log.close()))
 })
 
 tape('a log beyond 4 GiB is compacted as any other', async (t) => {

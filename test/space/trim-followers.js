@@ -186,8 +186,8 @@ for (const isCompacted of [false, true]) {
     const seqs = await filled(owner)
     const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
     t.equal((await collect(client.log)).length, 60)
-    const { follower, sharing } = logBehind(client.log).state.opened
-    sharing.connection.socket.pause()
+    const { follower, sharing: { connection: { socket } } } = logBehind(client.log).state.opened
+    socket.pause()
     // in the block in which the log ended
     seqs.push(await owner.append(Buffer.from([61])))
     seqs.push(...await filled(owner))
@@ -197,7 +197,7 @@ for (const isCompacted of [false, true]) {
     await new Promise(resolve => follower.catchUp(resolve))
     await checkAll(t, client, owner, await indexes(client), 121 - seqs.indexOf(start))
     t.equal(await codeOf(client.get(seqs[60])), 'flumelog:trimmed')
-    sharing.connection.socket.resume()
+    socket.resume()
     await client.close()
     await owner.close()
   })
