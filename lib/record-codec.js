@@ -142,7 +142,7 @@ class RecordCodec {
    */
   checked (data) {
     if (!isBytes(data)) {
-      throw errors.refusedRecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it: open the log with codec: 'json' to store objects; it is ${format(data)}`)
+      throw errors.refusedRecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it (codec: 'json' makes one of objects, and none of undefined, functions and symbols); it is ${format(data)}`)
     }
     if (data.length === 0) throw errors.refusedRecord(this.filename, 'a record must have at least one byte')
     if (!layout.isStorable(data)) {

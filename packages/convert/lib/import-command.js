@@ -18,7 +18,7 @@ Examples:
 
 The format of the old file is detected: flumelog-offset (with offsets of 32, 48 or 53 bits), flumelog-aligned-offset (that of this program's own logs), async-append-only-log, JSON lines (each line is a record, as it is), or CSV (each row becomes a JSON object, with the names in the first row as keys). The old file is only read. What an interrupted write has left at its end is not imported.
 
-The new log appears when it is complete, fsynced, and has been read back and compared with what was read from the old file. An import that was interrupted starts again, and removes NEW.importing, which is left of the one before. NEW.import-map has the new offset of each record by its old one: see the page docs/moving.md.
+The new log appears when it is complete, fsynced, and has been read back and compared with what was read from the old file. An import that was interrupted starts again, and removes NEW.importing, which is left of the one before. NEW.import-map has the new offset of each record by its old one: see docs/guides/moving.md.
 
 A record that cannot be stored, since it is too large, empty, or no JSON, stops the import. With --skip, such records, and ranges of the old file that are corrupt, go to NEW.skipped, a line of JSON each.`
 
