@@ -7,6 +7,7 @@ const { optional } = require('./callbacks')
 const { format } = require('./format-value')
 const { Opening } = require('./log-states')
 const { optionNames } = require('./option-names')
+const { mustBeBoolean } = require('./options')
 
 /** @typedef {import('./types').Count} Count */
 
@@ -106,6 +107,8 @@ function problemOf (value, options) {
   if (options === undefined || options === null || typeof options === 'boolean') return null
   try {
     checkNames(options)
+    mustBeBoolean('sync', options.sync ?? false)
+    mustBeBoolean('atomic', options.atomic ?? false)
     checkAfter(value, options.after)
     return null
   } catch (err) {

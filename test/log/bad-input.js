@@ -131,6 +131,17 @@ test('a record that cannot be stored is rejected with the reason, before the log
   }
 })
 
+test('sync and atomic of an append must be true or false', async (t) => {
+  const log = promises(FlumeLog(new RAM()))
+  for (const options of [{ sync: 1 }, { sync: 'always' }, { atomic: 'no' }, { atomic: [] }]) {
+    const err = await log.append(['a', 'b'], options).then(() => null, err => err)
+    t.equal(err?.code, 'flumelog:invalid')
+    t.match(err?.message, /^(sync|atomic) must be true or false; it is /)
+  }
+  t.equal(await log.append('a', { sync: undefined, atomic: null }), 0, 'none of them is stored; what is not given is false')
+  await log.close()
+})
+
 test('a batch with an invalid record stores nothing', async (t) => {
   for (const [value, code] of NO_VALUES) {
     for (const isOpen of [true, false]) {
