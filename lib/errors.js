@@ -230,6 +230,13 @@ exports.copyDiffers = (filename) => createError('flumelog:corrupt',
 exports.exists = (filename) => createError('EEXIST',
   `${filename}: the file exists already; choose another name, or remove it`, { filename, path: filename })
 
+/**
+ * @param {string} filename
+ * @param {string} log that has a file of this name, or can have one
+ */
+exports.sideFile = (filename, log) => createError('flumelog:invalid',
+  `${filename}: this name is for a file beside the log ${log}, which would replace or remove it; choose another name, or open it with readOnly`, { filename })
+
 /** @param {string} filename that is to be written */
 exports.isDirectory = (filename) => createError('EISDIR', `${filename}: is a directory; give the name of a file`, { filename, path: filename })
 

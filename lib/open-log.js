@@ -6,6 +6,7 @@ const errors = require('./errors')
 const { format } = require('./format-value')
 const { createLog } = require('./log')
 const { settingsOf } = require('./options')
+const { mustBeNoSideFile } = require('./storage/location')
 const { pathFile } = require('./storage/path-file')
 const { storageFile } = require('./storage/storage-file')
 
@@ -24,8 +25,11 @@ function openLog (file, options) {
  * @param {import('./options').Settings} settings
  */
 function logFile (file, settings) {
-  // the lock of a shared log decides who owns it, and is taken when the file is open
-  if (typeof file === 'string' && file !== '' && !file.includes('\0')) return pathFile(file, settings.shared ? { ...settings, lock: false } : settings)
+  if (typeof file === 'string' && file !== '' && !file.includes('\0')) {
+    if (!settings.readOnly) mustBeNoSideFile(file)
+    // the lock of a shared log decides who owns it, and is taken when the file is open
+    return pathFile(file, settings.shared ? { ...settings, lock: false } : settings)
+  }
   const storage = /** @type {import('./storage/storage-file').RandomAccessStorage} */ (file)
   if (storage !== null && typeof storage === 'object' && typeof storage.read === 'function' && typeof storage.stat === 'function') {
     if (settings.shared) throw errors.invalid('only a log in a file can be shared; file is a storage')

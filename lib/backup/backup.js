@@ -9,7 +9,7 @@ const errors = require('../errors')
 const { assertAbsent } = require('../maintenance/new-log')
 const { mustBePath, workFor } = require('../work')
 const { isSameFile } = require('../storage/directory')
-const { locate } = require('../storage/location')
+const { locate, mustBeNoSideFile } = require('../storage/location')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
 const { EarlierBackup } = require('./earlier-backup')
 const { makeFullBackup } = require('./full-backup')
@@ -60,6 +60,7 @@ async function backup (log, target, options) {
   work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const name = path.resolve(target)
+  mustBeNoSideFile(name)
   for (let tries = 1; ; tries++) {
     const release = tries === 1 ? () => {} : holdRetention(log)
     try {

@@ -9,6 +9,7 @@ const errors = require('../errors')
 const { onAbort } = require('../signal')
 const { UNFINISHED } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
+const { mustBeNoSideFile } = require('../storage/location')
 const { parseMetadata } = require('../storage/metadata-text')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
@@ -25,6 +26,7 @@ const { promises } = require('../storage/promisified-file')
  * @returns {Promise<R>} if it fails, nothing is left
  */
 async function writeUnfinished (name, given, work, write, place) {
+  mustBeNoSideFile(name)
   // by the thread pool: one piece is written while the next one is read
   const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
   const { path: unfinished, newFolders } = /** @type {import('../storage/location').Location} */ (file.location)
@@ -74,9 +76,10 @@ async function lockFile (file) {
 /**
  * @param {string} file
  * @param {string} given the name as the caller gave it
- * @throws EEXIST if a file is there, or one beside an earlier log of this name that is not its metadata
+ * @throws flumelog:invalid if another log can have a file of that name, `EEXIST` if a file is there, or one beside an earlier log of this name that is not its metadata
  */
 function assertAbsent (file, given) {
+  mustBeNoSideFile(file)
   if (isThere(file)) throw errors.exists(given)
   // one that an earlier log of this name has left says nothing of another log
   if (isThere(`${file}.meta`) && !isMetadata(`${file}.meta`)) throw errors.existsBeside(given, '.meta')

@@ -13,6 +13,8 @@ const { createFolders } = require('./directory')
 const LONGEST_SUFFIX = '.unfinished.offset-map'
 /** Bytes in a file name, on nearly every file system. */
 const MAX_NAME = 255
+/** Files that a log makes beside itself (format.md): a log of this name would be replaced or removed by the other one. */
+const BESIDE = /^(.+)\.(meta|offset-map|unfinished|new|socket|mirror-id|pull|cut-\d+|cursor-.+)$/s
 /** The number of links to follow; the limit of Linux. */
 const MAX_LINKS = 40
 
@@ -98,4 +100,13 @@ function orMissing (call) {
   }
 }
 
-module.exports = { locate, hasRoomForSuffix }
+/**
+ * @param {string} filename of a log that is to be written
+ * @throws flumelog:invalid if another log can have a file of that name
+ */
+function mustBeNoSideFile (filename) {
+  const [, log] = BESIDE.exec(path.basename(filename)) ?? []
+  if (log !== undefined) throw errors.sideFile(filename, log)
+}
+
+module.exports = { locate, hasRoomForSuffix, mustBeNoSideFile }

@@ -435,3 +435,32 @@ test('appends made inside onReady come behind those that were called before', as
   t.deepEqual((await collect(log.log, { seqs: false })).map(String), ['one', 'two', 'three', 'four', 'from onReady'])
   await log.close()
 })
+
+test('no log may have the name of a file beside another log, but it can be read', async (t) => {
+  const name = testFolder(t)
+  const jobs = promises(FlumeLog(name('jobs')))
+  await jobs.append('a')
+  for (const suffix of ['.meta', '.offset-map', '.unfinished', '.unfinished.offset-map', '.meta.new', '.socket', '.mirror-id', '.pull', '.cut-128', '.cursor-mail']) {
+    const side = name(`jobs${suffix}`)
+    const isThere = fs.existsSync(side)
+    let thrown = null
+    try {
+      FlumeLog(side)
+    } catch (err) {
+      thrown = err
+    }
+    t.equal(thrown?.code, 'flumelog:invalid')
+    t.match(thrown?.message, /: this name is for a file beside the log .*; choose another name, or open it with readOnly$/)
+    for (const full of [false, true]) t.equal(await codeOf(new Promise((resolve, reject) => jobs.log.backup(side, { full }, err => err ? reject(err) : resolve()))), 'flumelog:invalid')
+    t.equal(fs.existsSync(side), isThere)
+  }
+  fs.copyFileSync(name('jobs'), name('jobs.cut-128'))
+  const cut = promises(FlumeLog(name('jobs.cut-128'), { readOnly: true }))
+  t.deepEqual(await collect(cut.log, { seqs: false }), [Buffer.from('a')])
+  await cut.close()
+  t.equal(await jobs.append('b'), 5)
+  await jobs.close()
+  const other = promises(FlumeLog(name('.meta')))
+  t.equal(await other.append('a'), 0, 'a name that only looks like one is valid')
+  await other.close()
+})
