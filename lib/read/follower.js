@@ -231,11 +231,10 @@ class Follower {
       cb(isOver ? null : err, isSame && !isOver)
     })
     if (log.state !== state) return answer(null, false)
-    // if it cannot be read, the blocks are as they were found
-    log.isUnchanged(state).catch(() => true).then((isUnchanged) => {
+    log.isUnchanged(state).then((isUnchanged) => {
       if (isUnchanged || log.state !== state) answer(null, log.state === state)
       else this.catchUp((err) => answer(err, false))
-    })
+    }, (err) => answer(err, false))
   }
 
   /** The point is another file now, or is gone. */

@@ -96,6 +96,15 @@ test('a block that was read while the log was moved to another file, or taken ov
   }
 })
 
+test('a block that may have been rewritten while it was read is not taken as it was found if FILE.meta cannot be read', async (t) => {
+  const io = /** @type {any} */ ({ readMetadata: async () => { throw Object.assign(new Error('the disk fails'), { code: 'EIO' }) } })
+  const file = /** @type {any} */ ({ filename: 'log' })
+  const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
+  const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
+  follower.log.state = 'a'
+  t.equal(await compared(follower).catch(err => err.code), 'EIO')
+})
+
 test('what a reader repeats because it has failed keeps the process alive only while somebody waits for it', async (t) => {
   /** @type {Array<{ isRef: boolean, unref: () => void }>} */
   let timers = []
