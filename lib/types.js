@@ -253,13 +253,4 @@
  * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
  */
 
-/**
- * @template [I=any]
- * @typedef {object} PushStream the source of a push-stream
- * @property {<S extends import('./wrappers/push-source').PushSink<I>>(sink: S) => S} pipe writes to a sink, or to a through that
- *   has been piped into one, until it pauses; returns it
- * @property {() => void} resume writes to the sink until it pauses. A sink calls this when it accepts records again
- * @property {(err?: Error | true | null) => void} abort ends the stream before its end, and calls the sink's `end` at once
- */
-
 module.exports = {}

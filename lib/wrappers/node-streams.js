@@ -8,7 +8,6 @@ const errors = require('../errors')
 const { callAll } = require('../callbacks')
 const { optionNames } = require('../option-names')
 const { mustBeSignal } = require('../signal')
-const { PushSource } = require('./push-source')
 
 /** Records that a ReadStream buffers. */
 const READ_HIGH_WATER_MARK = 64
@@ -35,37 +34,25 @@ class ReadStream extends Readable {
   constructor (source, { signal, highWaterMark = READ_HIGH_WATER_MARK }) {
     mustBeSignal(signal)
     super({ objectMode: true, highWaterMark })
-    this.records = new PushSource(source)
-    /** The sink of the records: paused while the stream has no room for more. */
-    this.sink = {
-      paused: true,
-      write: (/** @type {any} */ record) => this.pushRecord(record),
-      end: (/** @type {Error | null | undefined} */ err) => { err ? this.destroy(err) : this.push(null) }
-    }
-    this.records.pipe(this.sink)
+    this.source = source
+    this.answered = this.answered.bind(this)
     if (signal !== undefined) addAbortSignal(signal, this)
   }
 
   _read () {
-    this.sink.paused = false
-    this.records.resume()
+    this.source(null, this.answered)
   }
 
-  /** @param {any} record */
-  pushRecord (record) {
-    if (record === null) {
-      this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
-      return
-    }
-    // `push` may call `_read`, which asks for more
-    this.sink.paused = true
-    // a listener that throws has got its record
-    let hasRoom = true
-    try {
-      hasRoom = this.push(record)
-    } finally {
-      if (hasRoom) this.sink.paused = false
-    }
+  /**
+   * @param {End} end
+   * @param {any} record
+   */
+  answered (end, record) {
+    if (this.destroyed) return
+    if (end === true) this.push(null)
+    else if (end) this.destroy(end)
+    else if (record === null) this.destroy(errors.invalid('a Node.js stream cannot contain null; read it with seqs'))
+    else this.push(record)
   }
 
   /**
@@ -73,7 +60,7 @@ class ReadStream extends Readable {
    * @param {(err?: Error | null) => void} cb
    */
   _destroy (err, cb) {
-    this.records.stop(err ?? true)
+    this.source(err ?? true, () => {})
     cb(err)
   }
 }

@@ -17,7 +17,6 @@ const { name, exports: entries } = require('../../package.json')
 const EXPORTS = {
   '.': [],
   './promises': ['open', 'wrap', 'FlumeLog'],
-  './push': [],
   './maintenance': ['verify', 'repair', 'copy', 'restore', 'openOffsetMap'],
   './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'CopiedLog', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
     'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'files', 'callbacks', 'errors', 'format', 'shorten', 'mustBePath', 'onAbort', 'optionNames', 'workFor'],
@@ -31,7 +30,6 @@ const USE = `
   const seq = await log.append('stored')
   console.log(String(await log.get(seq)))
   for await (const { value } of log.stream()) console.log(String(value))
-  push(log.flumelog).stream({ seqs: false }).pipe({ paused: false, write: value => console.log(String(value)), end () {} })
   await log.close()
   const blocks = await openBlocks('log')
   console.log((await verify('log')).counts.records, blocks.end)
@@ -46,12 +44,11 @@ tape('every entry point can be required', (t) => {
   const output = run(t, 'program.cjs', `
     const FlumeLog = require('${name}')
     const { open } = require('${name}/promises')
-    const push = require('${name}/push')
     const { verify } = require('${name}/maintenance')
     const { openBlocks } = require('${name}/blocks')
     async function main () {${USE}}
     main()`)
-  t.equal(output, 'stored\nstored\nstored\n1 10\nstored\n')
+  t.equal(output, 'stored\nstored\n1 10\nstored\n')
   t.end()
 })
 
@@ -59,11 +56,10 @@ tape('every entry point can be imported', (t) => {
   const output = run(t, 'program.mjs', `
     import FlumeLog from '${name}'
     import { open } from '${name}/promises'
-    import push from '${name}/push'
     import { verify } from '${name}/maintenance'
     import { openBlocks } from '${name}/blocks'
     ${USE}`)
-  t.equal(output, 'stored\nstored\nstored\n1 10\nstored\n')
+  t.equal(output, 'stored\nstored\n1 10\nstored\n')
   t.end()
 })
 

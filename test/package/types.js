@@ -66,7 +66,7 @@ tape('every member and every option has documentation that editors show', (t) =>
   const own = Object.fromEntries(Object.entries(declarations).filter(([entry]) => !around.includes(entry)))
   const { documented, undocumented } = documentationOf(checked.program, own, file => file.startsWith(fs.realpathSync(installed)))
   t.deepEqual(undocumented, [])
-  for (const member of ['.().append', '.().stream', './promises FlumeLog.del', '.().append(options).atomic', './push PushStream.pipe(sink).paused']) {
+  for (const member of ['.().append', '.().stream', './promises FlumeLog.del', '.().append(options).atomic']) {
     t.ok(documented.includes(member), `${member} is among them`)
   }
   t.end()
@@ -133,7 +133,6 @@ tape('the programs use every member of the log, and of its wrappers', async (t) 
   const methods = Object.getOwnPropertyNames(PromiseLog.prototype).filter(name => name !== 'constructor')
   t.deepEqual(unused(program('promises.mts'), methods), [], 'with promises')
   t.deepEqual(unused(program('promises.mts'), ['next', 'return', 'throw']), [], 'the iterator')
-  t.deepEqual(unused(program('push.cts'), ['pipe', 'resume', 'abort']), [], 'the push-stream')
   const settings = Object.keys(require('../../lib/options').settingsOf({}))
   t.deepEqual(settings.filter(name => !new RegExp(`\\b${name}\\b`).test(program('log.cts'))), [], 'every option')
 })

@@ -11,7 +11,6 @@ const test = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
-const push = require('../../push')
 const { LAST, PART, kindOf } = require('../../lib/format/chunk')
 const layout = require('../../lib/format/layout')
 const { writeChecksum } = require('../../lib/format/checksum')
@@ -85,7 +84,7 @@ test('streams give large records whole: bounds, limit, seqs or values only, batc
   await log.close()
 })
 
-test('promises, Node.js streams and push-streams give them, too', async (t) => {
+test('promises and Node.js streams give them, too', async (t) => {
   const log = await logOf(SIZES)
   const wrapped = wrap(log.log)
   const found = []
@@ -94,8 +93,6 @@ test('promises, Node.js streams and push-streams give them, too', async (t) => {
   t.deepEqual(await wrapped.createReadStream({ seqs: false }).toArray(), log.values)
   t.deepEqual(await wrapped.get(log.seqs[1]), log.values[1])
   t.deepEqual(await wrapped.getPrevious(log.seqs[2]), { seq: log.seqs[1], value: log.values[1] })
-  const pushed = await event(resolve => push(log.log).stream({ seqs: false }).pipe({ all: [], paused: false, write (value) { this.all.push(value) }, end () { resolve(this.all) } }))
-  t.deepEqual(pushed, log.values)
   t.equal((await wrapped.appendFrom([numbered(100, 4000), numbered(101, 9)])).bytes, 4009)
   const writing = wrapped.createWriteStream()
   writing.end(numbered(102, 6000))

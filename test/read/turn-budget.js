@@ -10,7 +10,6 @@ const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { wrap } = require('../../promises')
-const push = require('../../push')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 
@@ -68,7 +67,6 @@ const chains = {
   'many streams of one record each': async ({ log, seqs }) => {
     for (const gte of seqs.slice(0, 3000)) await collect(log, { gte, limit: 1 })
   },
-  'a sink of a push-stream': ({ log }) => event(end => push(log).stream().pipe({ paused: false, write () {}, end })),
   'a scan': ({ log }) => event(resolve => log.scan({}, () => {}, resolve))
 }
 

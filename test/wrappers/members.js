@@ -7,7 +7,6 @@ const tape = require('tape')
 const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
-const push = require('../../push')
 const maintenance = require('../../maintenance')
 const { promises } = require('../helpers/promises')
 
@@ -69,16 +68,9 @@ tape('the log with promises has a counterpart for every member of the log with c
   await log.close()
 })
 
-tape('push has every member of the log, as a property of its own', async (t) => {
-  const log = FlumeLog(new RAM())
-  t.deepEqual(Object.keys(push(log)).sort(), [...Object.keys(log), 'flumelog'].sort())
-  await promises(log).close()
-})
-
 const ENTRIES = {
   'the log with callbacks': () => FlumeLog(new RAM()),
   'the log with promises': () => wrap(FlumeLog(new RAM())),
-  'the log with push-streams': () => push(FlumeLog(new RAM())),
   'the exports of promises': () => ({ ...require('../../promises') }),
   'the exports of maintenance': () => ({ ...maintenance })
 }
@@ -103,28 +95,26 @@ for (const [entry, make] of Object.entries(ENTRIES)) {
 tape('what is replaced in a wrapper is not replaced in the log, except for the options that can be changed', async (t) => {
   const log = FlumeLog(new RAM())
   const { append, stream, get } = log
-  for (const wrapper of [wrap(log), push(log)]) {
-    for (const name of ['append', 'stream', 'get', 'role', 'blockSize', 'filename']) wrapper[name] = 'replaced'
-    t.deepEqual([log.append, log.stream, log.get, log.role, log.blockSize, log.filename], [append, stream, get, null, 65536, null])
-    wrapper.highWaterMark = 1000
-    wrapper.overflow = 'reject'
-    t.deepEqual([log.highWaterMark, log.overflow], [1000, 'reject'])
-    t.throws(() => { wrapper.highWaterMark = 0 }, (err) => err.code === 'flumelog:invalid')
-    log.highWaterMark = 2000
-    t.equal(wrapper.highWaterMark, 2000)
-  }
+  const wrapper = wrap(log)
+  for (const name of ['append', 'stream', 'get', 'role', 'blockSize', 'filename']) wrapper[name] = 'replaced'
+  t.deepEqual([log.append, log.stream, log.get, log.role, log.blockSize, log.filename], [append, stream, get, null, 65536, null])
+  wrapper.highWaterMark = 1000
+  wrapper.overflow = 'reject'
+  t.deepEqual([log.highWaterMark, log.overflow], [1000, 'reject'])
+  t.throws(() => { wrapper.highWaterMark = 0 }, (err) => err.code === 'flumelog:invalid')
+  log.highWaterMark = 2000
+  t.equal(wrapper.highWaterMark, 2000)
   await promises(log).close()
 })
 
-tape('a stream that was replaced in the log is the one that wrappers read', async (t) => {
+tape('a stream that was replaced in the log is the one that the wrapper reads', async (t) => {
   const log = FlumeLog(new RAM())
   await promises(log).append(['one', 'two'])
   const { stream } = log
   log.stream = (options) => stream({ ...options, reverse: true })
   const given = []
   for await (const value of wrap(log).stream({ seqs: false })) given.push(String(value))
-  push(log).stream({ seqs: false }).pipe({ paused: false, write: value => given.push(String(value)), end () {} })
-  t.deepEqual(given, ['two', 'one', 'two', 'one'])
+  t.deepEqual(given, ['two', 'one'])
   await promises(log).close()
 })
 

@@ -56,14 +56,13 @@
  */
 
 /**
- * @typedef {object} StreamMembers
+ * The source of a push-stream.
+ * @typedef {object} Stream
+ * @property {<S>(sink: S) => S} pipe writes to a sink, or to a through that has been piped into one, until it pauses; returns it
+ * @property {() => void} resume writes to the sink until it pauses. A sink calls this when it accepts records again
+ * @property {(err?: Error | true | null) => void} abort ends the stream before its end, and calls the sink's `end` at once
  * @property {any} sink that it writes to; set its `paused`, and call `resume` when it accepts records again
  * @property {boolean} live whether it waits for more records at the end
- */
-
-/**
- * @template V
- * @typedef {import('flumelog-random-access-file/push').PushStream<V> & StreamMembers} Stream
  */
 
 /**
@@ -95,8 +94,8 @@
  * @property {Obz<Progress>} compactionProgress observable of a compaction's progress: idle, it is `{ percent: 1, done: true, sizeDiff: 0 }`
  * @property {(cb: (err: CallbackError | null, statistics: Statistics) => void) => void} stats how large the log is, and how much of it is deleted
  * @property {Obz<number>} since the offset of the last record that is stored, and that live streams have got; -1 if the log is empty
- * @property {(options?: StreamOptions) => Stream<any>} stream the source of a push-stream
- * @property {Set<Stream<any>>} streams that are open
+ * @property {(options?: StreamOptions) => Stream} stream the source of a push-stream
+ * @property {Set<Stream>} streams that are open
  * @property {(cb?: Done) => void} close stores everything, and ends all streams
  * @property {string} filename as it was given
  * @property {number} blockSize in bytes
