@@ -35,6 +35,8 @@ class NamedCursors {
     this.held = new Map()
     /** Where another process writes the log: up to here it is durable. */
     this.durableEnd = 0
+    /** Why nothing more can be made durable there: an fsync that follows one that failed succeeds, though it writes nothing (as on Linux). @type {Error | null} */
+    this.failure = null
     /** The id that the log durably has. */
     this.durableId = FIRST_ID
     /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
@@ -175,7 +177,8 @@ class NamedCursors {
     } else if (seq >= this.durableEnd) {
       // an fsync is of the file, whichever process has written it; what readers see is acknowledged
       const { end } = blocks
-      await promised(cb => file.sync(cb))
+      if (this.failure !== null) throw this.failure
+      await promised(cb => file.sync(cb)).catch((err) => { throw this.failure = errors.failed(file.filename, err) })
       this.durableEnd = end
     }
   }

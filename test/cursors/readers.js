@@ -1,0 +1,56 @@
+'use strict'
+
+// Cursors of processes that only read the log.
+
+const tape = require('tape')
+const { open } = require('../../promises')
+const { promised } = require('../../lib/callbacks')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
+const { testFolder } = require('../helpers/folder')
+const { World } = require('../helpers/simulator/world')
+
+tape('a cursor committed by the writer is valid in a reader that was not told of its record', async (t) => {
+  const world = new World(1)
+  world.lostEvents = 1
+  const [writer, reader] = [world.start(), world.start()].map(process => process.require('./promises'))
+  let given = null
+  const run = async () => {
+    const log = await writer.open('/log', { blockSize: 64 })
+    const readOnly = await reader.open('/log', { readOnly: true })
+    await log.append(['one', 'two'])
+    const cursor = log.cursor('mailer')
+    await cursor.commit(log.since.value)
+    await cursor.close()
+    await log.append('three')
+    given = []
+    for await (const { value } of readOnly.cursor('mailer').stream()) given.push(String(value))
+    await readOnly.close()
+    await log.close()
+  }
+  let isDone = false
+  const running = run().catch(err => t.fail(err)).finally(() => { isDone = true })
+  await world.run(() => isDone, 10_000)
+  await running
+  t.deepEqual(given, ['three'])
+})
+
+tape('a reader commits nothing more after an fsync of the log has failed, since the next one succeeds without writing anything', async (t) => {
+  const filename = testFolder(t)('log')
+  const log = await open(filename, { sync: 'never' })
+  await log.append('one')
+  const settings = settingsOf({ readOnly: true })
+  const file = pathFile(filename, settings)
+  let syncs = 0
+  const reader = createLog({ ...file, sync: cb => syncs++ === 0 ? process.nextTick(cb, Object.assign(new Error('the disk fails'), { code: 'EIO' })) : file.sync(cb) }, settings)
+  for (let i = 0; i < 2; i++) {
+    const err = await promised(cb => reader.cursor('mailer').commit(0, { sync: true }, cb)).catch(err => err)
+    t.deepEqual([err?.code, err?.cause?.code], ['flumelog:failed', 'EIO'])
+  }
+  await promised(cb => reader.close(cb)).catch(() => {})
+  const again = await open(filename, { readOnly: true })
+  t.equal(await again.cursor('mailer').commit(0, { sync: true }), undefined, 'it does when the log is opened again')
+  await again.close()
+  await log.close()
+})
