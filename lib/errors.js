@@ -349,9 +349,10 @@ exports.closed = (filename) => createError('flumelog:closed',
 /**
  * @param {string | null} filename
  * @param {unknown} cause
+ * @param {string} [call]
  */
-exports.failed = (filename, cause) => createError('flumelog:failed',
-  `${nameOf(filename)}: an fsync failed, so it is unknown which data is durable; reopen the log to append`,
+exports.failed = (filename, cause, call = 'an fsync') => createError('flumelog:failed',
+  `${nameOf(filename)}: ${call} failed, so it is unknown which data is durable; reopen the log to append`,
   { filename, cause })
 
 /**

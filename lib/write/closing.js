@@ -32,7 +32,6 @@ async function finish (writer) {
  */
 async function settleFile (writer) {
   const { durability, deletions, trimmer } = writer
-  if (writer.committer.mustTruncate) await promised(cb => writer.committer.truncate(cb))
   await deletions.flush()
   await trimmer.flush()
   // what a failed write has left must not come back after a power cut

@@ -35,8 +35,6 @@ class Committer {
     this.target = this.written
     /** The seq of the last record that readers were told of. */
     this.toldSeq = lastSeq
-    /** Whether bytes of a failed write are still in the file. */
-    this.mustTruncate = false
     this.onwrite = this.onwrite.bind(this)
   }
 
@@ -228,22 +226,15 @@ class Committer {
     this.writer.retention?.consider(true)
   }
 
-  /** A truncation that failed is tried again before the next write. */
-  truncateFirst () {
-    this.writer.enter('rollingBack')
-    this.truncate((err) => {
-      if (err && this.writer.failure === null) this.dropUnwritten(err)
-      this.writer.becomeIdle()
-    })
-  }
-
   /** @param {Done} cb */
   truncate (cb) {
-    this.file.truncate(this.acknowledged, (err) => {
-      this.mustTruncate = !!err
-      this.writer.durability.truncated()
-      this.writer.deletions.truncated()
-      cb(err)
+    const { file, writer: { durability, deletions } } = this
+    file.truncate(this.acknowledged, (err) => {
+      // recovery may find whole what the failed write has left
+      if (err) durability.fail(errors.failed(file.filename, err, 'the truncation after a failed write'))
+      durability.truncated()
+      deletions.truncated()
+      cb()
     })
   }
 

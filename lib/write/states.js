@@ -18,14 +18,13 @@ const TRANSITIONS = {
 }
 
 /**
- * @typedef {'fail' | 'truncate' | 'operate' | 'write' | 'settle' | 'close' | 'rest'} Step
+ * @typedef {'fail' | 'operate' | 'write' | 'settle' | 'close' | 'rest'} Step
  *
  * @typedef {object} Work pending while the file is left alone
  * @property {Step} lastStep
  * @property {boolean} hasFailed
  * @property {boolean} isHeld a compaction has to catch up before the file is changed
  * @property {boolean} isPartial of a group, a part is written: readers must not see it, so the log must not seem closed
- * @property {boolean} mustTruncate bytes of a failed write are still in the file
  * @property {boolean} hasOperations deletions, trims and others, which need the file for themselves
  * @property {boolean} hasUnacknowledged calls to append wait
  * @property {boolean} hasUnwritten records are packed and not written; if not, all that wait are empty batches, which may ask for a sync
@@ -37,13 +36,12 @@ const TRANSITIONS = {
  * @param {Work} work
  * @returns {Step}
  */
-function nextStep ({ lastStep, hasFailed, isHeld, isPartial, mustTruncate, hasOperations, hasUnacknowledged, hasUnwritten, isClosing }) {
+function nextStep ({ lastStep, hasFailed, isHeld, isPartial, hasOperations, hasUnacknowledged, hasUnwritten, isClosing }) {
   if (hasFailed) return 'fail'
   if (isHeld) return 'rest'
   if (hasOperations && !isPartial && !(lastStep === 'operate' && hasUnacknowledged)) return 'operate'
   if (!hasUnacknowledged) return isClosing ? 'close' : 'rest'
-  if (!hasUnwritten) return 'settle'
-  return mustTruncate ? 'truncate' : 'write'
+  return hasUnwritten ? 'write' : 'settle'
 }
 
 module.exports = { TRANSITIONS, nextStep }

@@ -24,13 +24,14 @@
 //                   withheld, when all else of the write is durable
 //     settling      is fsynced, before what is written is             idle (acknowledged); failed
 //                   acknowledged
-//     rollingBack   is truncated to `acknowledged`: a write failed    idle
+//     rollingBack   is truncated to `acknowledged`: a write failed    idle; failed
 //     operating     is changed by one operation: deletions in up to    idle; failed
 //                   64 blocks, a trim, the end of a compaction; see
 //                   `exclusively`
 //     closing       is truncated and fsynced a last time, and FILE.meta  closed
 //                   says that the log is closed
-//     failed        is not changed any more: an fsync failed          closing
+//     failed        is not changed any more: an fsync, or a            closing
+//                   truncation after a failed write, failed
 //     closed        is not used any more                              -
 //
 // When a write fails (rollingBack), when an fsync fails (failed) and when the log is closed
@@ -307,7 +308,6 @@ class Writer {
     switch (this.lastStep) {
       case 'fail': return this.becomeIdle()
       case 'operate': return this.operate()
-      case 'truncate': return this.committer.truncateFirst()
       case 'write': return this.committer.prepare()
       case 'settle': return this.committer.settleEmpty()
       case 'close': return this.finishClosing()
@@ -322,7 +322,6 @@ class Writer {
       lastStep: this.lastStep,
       hasFailed: this.failure !== null,
       isPartial: hasUnwritten && this.written > this.acknowledged,
-      mustTruncate: this.committer.mustTruncate,
       hasOperations: this.operations.length > 0,
       isHeld: this.compaction !== null && this.compaction.isBehind,
       hasUnacknowledged: waiters.hasGroups,
@@ -375,7 +374,7 @@ class Writer {
   // Failing
 
   /**
-   * An fsync failed. Nothing is stored until the log is opened again; the operation in
+   * An fsync failed, or the truncation after a failed write. Nothing is stored until the log is opened again; the operation in
    * progress, if there is one, only ends.
    * @param {Error} failure
    */

@@ -8,6 +8,8 @@ const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { dataOf } = require('../helpers/bytes')
+const { settled } = require('../helpers/simulator/settled')
+const { World } = require('../helpers/simulator/world')
 
 /** A storage with room for `capacity` bytes; runs `onwrite` while a write that does not fit is pending. */
 class SmallStorage extends RAM {
@@ -94,6 +96,35 @@ test('sync calls back when the write that it waits for fails, and no further fsy
   await close()
   t.ok(syncs <= 2, 'and one when the log is closed, since the file was truncated')
 })
+
+test('if what a failed write has left cannot be truncated, the log accepts nothing until it is opened again, and finds there what is whole', async (t) => {
+  let left = 0
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = new World(seed)
+    const open = (process) => settled(world, process.require('./promises').open('/log', { blockSize: 512, sync: 'always' }))
+    const first = world.start()
+    const log = await open(first)
+    await settled(world, log.append('acknowledged'))
+    world.fault = (process, name) => ['write', 'writev', 'ftruncate'].includes(name) ? 'EIO' : null
+    const append = (value) => settled(world, log.append(value)).then(() => null, err => err.code)
+    t.equal(await append(Array.from({ length: 10 }, (_, i) => `${i}`.padEnd(20))), 'flumelog:failed')
+    world.fault = () => null
+    t.equal(await append('later'), 'flumelog:failed')
+    t.equal(await settled(world, log.sync()).catch(err => err.code), 'flumelog:failed')
+    world.kill(first)
+    const found = await settled(world, valuesOf(await open(world.start())))
+    t.equal(found[0], 'acknowledged')
+    t.notOk(found.includes('later'))
+    left += found.length - 1
+  }
+  t.ok(left > 0)
+})
+
+async function valuesOf (log) {
+  const values = []
+  for await (const { value } of log.stream()) values.push(String(value))
+  return values
+}
 
 async function logWithOneRecord () {
   const storage = new SmallStorage(5000)

@@ -19,11 +19,11 @@ const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cu
 const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failSync: 0.1, disconnect: 0.2, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, reclaim: 1, sync: 4, compact: 3, compactKeeping: 1, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.1, disconnect: 0.2, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failSync', 'disconnect', 'storm', 'leave', 'wait']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failSync', 'disconnect', 'storm', 'leave', 'wait']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 /** What is done in a storm: few things often, since another one can make up for what is missing. */
@@ -411,7 +411,7 @@ class Simulation {
     for (let calls = 1 + random.below(names === BULK_STORM ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
     const fault = random()
     if (names === BULK_STORM) this.later(random() * length, () => this.failOneWrite())
-    else if (fault < 0.4) this.later(random() * length, () => fault < 0.25 ? this.failCalls(member) : this.failSync(member))
+    else if (fault < 0.5) this.later(random() * length, () => this[fault < 0.2 ? 'failCalls' : fault < 0.35 ? 'failDisk' : 'failSync'](member))
     const end = random()
     if (end < 0.6) this.later(random() * length, () => this.cutPower())
     else if (end < 0.8) this.later(random() * length, () => this.kill(member))
@@ -462,9 +462,31 @@ class Simulation {
     this.crashSoon(process)
   }
 
+  /** For a moment, the log can neither be written to nor truncated. */
+  failDisk () {
+    const { random, writer, world } = this
+    if (writer === undefined) return
+    const { process } = writer
+    let left = 2 + random.below(3)
+    this.hadFaults = true
+    world.fault = (caller, name, args) => {
+      if (left === 0 || caller !== process || !['write', 'writev', 'ftruncate'].includes(name) || process.calls.files.get(args[0])?.path !== this.filename) return null
+      left--
+      return 'EIO'
+    }
+    for (let calls = 1 + random.below(3); calls > 0; calls--) this.later(random(), () => this.callSomewhere('append'))
+    // what could not be truncated is left to recovery
+    if (random() < 0.8) this.later(random() * random.pick([2, 5, 20]), () => this.kill(writer))
+  }
+
+  /** The process that writes the log. */
+  get writer () {
+    return this.lasting.find(({ isOpen, role, log }) => isOpen && (role === 'alone' || log.flumelog.role === 'owner'))
+  }
+
   /** A write of the process that writes the log, one of the next. */
   failOneWrite () {
-    const writer = this.lasting.find(({ isOpen, role, log }) => isOpen && (role === 'alone' || log.flumelog.role === 'owner'))
+    const { writer } = this
     if (writer === undefined) return
     let left = this.random.below(6)
     this.hadFaults = true
