@@ -7,8 +7,8 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { RECORD, WAITING, FAILED } = require('./cursor')
+const { findRecord } = require('./find-record')
 const { LargeBackwardCursor } = require('./large-cursor')
-const { openRecordCursor } = require('./record-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
@@ -176,37 +176,16 @@ class RecordReader {
    * @param {GetCallback} cb
    */
   getBefore (seq, cb) {
-    const { blocks, turn, decode, takesText, filename } = this
-    const cursor = openRecordCursor(blocks, { min: -Infinity, max: seq - 1, reverse: true, useCache: true, fromStart: false, isSingle: true }, find)
-    blocks.cursors.add(cursor)
-    find()
-
-    function stop () {
-      cursor.stop()
-      blocks.cursors.delete(cursor)
-    }
-
-    function find () {
-      let found = cursor.next()
-      while (found === RECORD && cursor.isDeleted()) {
-        if (turn.isSpent()) return turn.defer(find)
-        found = cursor.next()
-      }
-      if (found === WAITING) return
-      if (found !== RECORD) {
-        stop()
-        return cb(found === FAILED ? cursor.error : errors.notFound(filename, seq, `no record before offset ${seq}`))
-      }
+    findRecord(this, { min: -Infinity, max: seq - 1, reverse: true }, (err, record) => {
+      if (record === null) return cb(err ?? errors.notFound(this.filename, seq, `no record before offset ${seq}`))
       let value
       try {
-        value = decode === null ? cursor.data() : decode(takesText ? cursor.text() : cursor.data(), cursor.seq)
+        value = this.valueOf(record.data(), record.seq)
       } catch (err) {
         return cb(/** @type {Error} */ (err))
-      } finally {
-        stop()
       }
-      cb(null, value, cursor.seq)
-    }
+      cb(null, value, record.seq)
+    })
   }
 }
 
