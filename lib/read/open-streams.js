@@ -21,10 +21,7 @@ class OpenStreams {
     /** @type {Set<WeakRef<Stream>>} */
     const references = new Set()
     this.references = references
-    /** Those that are not open yet, and know where in the log they will start. @type {Set<WeakRef<Stream>>} */
-    const unopened = new Set()
-    this.unopened = unopened
-    this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference) || unopened.delete(reference))
+    this.collected = new FinalizationRegistry((/** @type {WeakRef<Stream>} */ reference) => references.delete(reference))
     /** @type {WeakMap<Stream, WeakRef<Stream>>} */
     this.referenceOf = new WeakMap()
     /** Each has a read to answer as soon as there is another record. @type {Set<Waiting>} */
@@ -36,40 +33,21 @@ class OpenStreams {
     return this.references.size
   }
 
-  /** @param {Stream} stream */
+  /** @param {Stream} stream that is open, or knows already where in the log it will start */
   add (stream) {
-    const reference = this.refer(stream)
-    this.unopened.delete(reference)
-    this.references.add(reference)
-  }
-
-  /** @param {Stream} stream that is not open yet */
-  expect (stream) {
-    this.unopened.add(this.refer(stream))
-  }
-
-  /**
-   * @param {Stream} stream
-   * @returns {WeakRef<Stream>}
-   */
-  refer (stream) {
-    const known = this.referenceOf.get(stream)
-    if (known !== undefined) return known
+    if (this.referenceOf.has(stream)) return
     const reference = new WeakRef(stream)
     this.referenceOf.set(stream, reference)
-    this.collected.register(stream, reference, reference)
-    return reference
+    this.references.add(reference)
+    this.collected.register(stream, reference)
   }
 
   /** @param {Stream} stream that has ended */
   delete (stream) {
     this.stopWaiting(stream)
     const reference = this.referenceOf.get(stream)
-    if (reference === undefined) return
-    this.references.delete(reference)
-    this.unopened.delete(reference)
+    if (reference !== undefined) this.references.delete(reference)
     this.referenceOf.delete(stream)
-    this.collected.unregister(reference)
   }
 
   /** @param {Waiting} stream whose reader waits for the next record that is appended */
@@ -107,7 +85,6 @@ class OpenStreams {
    */
   move (map) {
     for (const stream of this.all()) stream.move?.(map)
-    for (const reference of this.unopened) reference.deref()?.move(map)
   }
 
   /** @returns {Waiting[]} */

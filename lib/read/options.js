@@ -110,28 +110,6 @@ function refuseOldBounds ({ gt, gte, lt, lte, fromStart }, blocks) {
 }
 
 /**
- * The bounds of a stream or a scan that a compaction has overtaken before it was open, as they are since.
- * @param {any} options
- * @param {import('../space/offset-map').OffsetMap} map
- * @param {number} start where the log started before
- * @returns {any}
- */
-function movedOptions (options, map, start) {
-  /** @type {Range} */
-  let range
-  try {
-    range = rangeOf(options)
-  } catch {
-    // who opens the stream says why
-    return options
-  }
-  const { min, max, reverse, fromStart } = range
-  // what was trimmed is that here, too
-  const mayMove = min > 0 && min < map.base && (min >= start || reverse || fromStart)
-  return { ...options, gt: undefined, gte: mayMove ? map.up(min) : min, lt: undefined, lte: max < map.base ? map.down(max) : max }
-}
-
-/**
  * @param {StreamOptions} options
  * @param {number} oldEnd with `old: false`, records before this offset are old
  * @returns {Range}
@@ -170,4 +148,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, movedOptions, STREAM_NAMES }
+module.exports = { rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, STREAM_NAMES }

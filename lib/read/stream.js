@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
-const { movedOptions, refuseOldBounds, streamRangeOf } = require('./options')
+const { refuseOldBounds, streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
@@ -84,7 +84,7 @@ class Stream {
   noteOldEnd () {
     const { context } = this
     const end = context.end()
-    context.streams.expect(this)
+    context.streams.add(this)
     if (end !== null) this.oldEnd = end
     else context.whenOpen((err) => { if (!err) this.oldEnd = context.blocks.end })
   }
@@ -131,8 +131,6 @@ class Stream {
   /** @param {Answer} cb of the first read */
   open (cb) {
     this.waiting = cb
-    // until then the log may be compacted
-    this.context.streams.expect(this)
     this.context.whenOpen((err) => {
       if (this.ended !== null) return
       if (err) return this.finish(err)
@@ -369,8 +367,7 @@ class Stream {
     this.oldEnd = map.up(this.oldEnd)
     this.liveFrom = map.up(this.liveFrom)
     if (this.max !== Infinity) this.max = map.down(this.max)
-    if (this.cursor !== null) this.cursor.move(map)
-    else this.options = movedOptions(this.options, map, this.context.blocks.startBefore)
+    this.cursor?.move(map)
   }
 
   /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */

@@ -21,9 +21,8 @@ class TurnBudget {
     /** Whether the current turn is being timed, and since when. */
     this.isTimed = false
     this.startedAt = 0
-    /** In order; those before `next` have run. @type {Array<() => void>} */
-    this.deferred = []
-    this.next = 0
+    /** In order. @type {Set<() => void>} */
+    this.deferred = new Set()
     this.endTurn = this.endTurn.bind(this)
   }
 
@@ -47,20 +46,19 @@ class TurnBudget {
 
   /** @param {() => void} run called in a later turn, in order */
   defer (run) {
-    this.deferred.push(run)
+    this.deferred.add(run)
     this.timeTurn()
   }
 
   /** Whether answers are to be given in a later turn. */
   get hasDeferred () {
-    return this.next < this.deferred.length
+    return this.deferred.size > 0
   }
 
   /** Runs all that is deferred now: a log that closes answers every caller. */
   flush () {
-    const runs = this.deferred.slice(this.next)
-    this.deferred = []
-    this.next = 0
+    const runs = [...this.deferred]
+    this.deferred.clear()
     callAll(runs, undefined)
   }
 
@@ -74,23 +72,13 @@ class TurnBudget {
   endTurn () {
     this.isTimed = false
     this.untilCheck = CHECK_INTERVAL
-    if (this.deferred.length === 0) return
+    if (!this.hasDeferred) return
     this.timeTurn()
-    const { deferred } = this
-    // what these defer themselves is for the turn after
-    const end = deferred.length
-    try {
-      while (this.deferred === deferred && this.next < end && !this.isSpent()) deferred[this.next++]()
-    } finally {
-      if (this.deferred === deferred) this.compact()
+    for (const run of this.deferred) {
+      if (this.isSpent()) return
+      this.deferred.delete(run)
+      run()
     }
-  }
-
-  /** Releases what has run, if that is at least half of the list. */
-  compact () {
-    if (this.next * 2 < this.deferred.length) return
-    this.deferred = this.deferred.slice(this.next)
-    this.next = 0
   }
 }
 

@@ -22,7 +22,7 @@ function readingFromServer (Kind) {
     /** What is appended once the log is open is not old: this does not wait for what others have appended before. */
     noteOldEnd () {
       const { context } = this
-      context.streams.expect(this)
+      context.streams.add(this)
       context.whenLogOpen((/** @type {Error | null} */ err) => { if (!err) this.oldEnd = context.lastSeq() + 1 })
     }
 
