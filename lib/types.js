@@ -55,7 +55,6 @@
  * @property {number} blocks in the log that are not trimmed, including the last one
  * @property {number | null} records acknowledged, not deleted and not trimmed; of a large record (option `large`), each chunk counts. Null: not known, or another
  *   process writes the log
- * @property {number | null} recordsEstimate an estimate of that number; exact if `records` is not null. Null if another process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
  */

@@ -5,7 +5,7 @@
 const layout = require('../format/layout')
 const { endOfRecords, findProblem } = require('../format/validation')
 
-/** Bytes of a log that is read; of a larger one, the last two blocks, or as many bytes, are read for an estimate. */
+/** Bytes of a log that is read. */
 const SMALL_LOG = 64 * 1024
 /** Bytes read at a time. */
 const READ_SIZE = 1024 * 1024
@@ -13,10 +13,6 @@ const READ_SIZE = 1024 * 1024
 /**
  * @typedef {import('./find-end').Found} Found
  * @typedef {import('./find-end').Read} Read
- *
- * @typedef {object} Counted
- * @property {number | null} records null: not known
- * @property {number} estimate the same number if it is known
  */
 
 /**
@@ -26,13 +22,15 @@ const READ_SIZE = 1024 * 1024
  * @param {import('../storage/metadata-text').Metadata | null} metadata of the log, from before it was recovered
  * @param {number} [smallLog] in bytes
  * @param {boolean} [mustCount] whether to read all of the log if the number is not on record
- * @returns {Promise<Counted>}
+ * @returns {Promise<number | null>} null: not known
  */
 async function countOnOpening (io, found, blockSize, metadata, smallLog = SMALL_LOG, mustCount = false) {
   const { start, kept } = found
-  const onRecord = kept - start <= smallLog ? null : await countOnRecord(io.read, found, blockSize, metadata)
-  const records = onRecord ?? (kept - start <= smallLog || mustCount ? await countRecords(io.read, start, kept, blockSize) : null)
-  return { records, estimate: records ?? await estimate(io.read, start, kept, blockSize, smallLog) }
+  if (kept - start > smallLog) {
+    const onRecord = await countOnRecord(io.read, found, blockSize, metadata)
+    if (onRecord !== null || !mustCount) return onRecord
+  }
+  return countRecords(io.read, start, kept, blockSize)
 }
 
 /**
@@ -74,23 +72,6 @@ async function countRecords (read, from, to, blockSize) {
     }
   }
   return records
-}
-
-/**
- * @param {Read} read
- * @param {number} start of the log
- * @param {number} kept
- * @param {number} blockSize
- * @param {number} size of the sample in bytes
- * @returns {Promise<number>} as if all of the log had as many records per byte as its last blocks
- */
-async function estimate (read, start, kept, blockSize, size) {
-  const from = Math.max(start, kept - Math.max(size, 2 * blockSize))
-  for (let at = from - from % blockSize; at < kept; at += blockSize) {
-    const records = await countRecords(read, at, kept, blockSize)
-    if (records !== null) return Math.round(records * (kept - start) / (kept - at))
-  }
-  return 0
 }
 
 module.exports = { countOnOpening, countRecords }

@@ -18,8 +18,8 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
  * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number,
  *   retain?: import('../space/retain-options').RetainOptions | null }} options blockSize: what the caller asked for. smallLog: see `countOnOpening`
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
- *   counted: import('./count-records').Counted, generation: import('../storage/metadata-text').Generation }>}
- *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
+ *   counted: number | null, generation: import('../storage/metadata-text').Generation }>}
+ *   counted: the number of records; null: not known. cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
   const size = await io.size()
@@ -36,7 +36,7 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   // with large records, retention counts otherwise
   const counted = await countOnOpening(io, found, blockSize, metadata, smallLog, retain?.records !== undefined && !large)
-  if (point !== null) await noteRecovered(io, found, blockSize, counted.records)
+  if (point !== null) await noteRecovered(io, found, blockSize, counted)
   return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted, generation: generationOf(metadata) }
 }
 

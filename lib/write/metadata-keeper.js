@@ -244,10 +244,9 @@ class MetadataKeeper {
    */
   trim (start, trimmed) {
     const { recordCount } = this.progress
-    const before = this.start
     const note = () => {
       this.start = start
-      recordCount.trim(trimmed, before, start)
+      recordCount.trim(trimmed, start)
     }
     if (this.metadata === null) return Promise.resolve(note())
     return this.change(async (metadata) => {

@@ -15,14 +15,12 @@ const { deletedBefore } = require('../format/deletions')
 
 class RecordCount {
   /**
-   * @param {import('../recovery/count-records').Counted} counted when the log was opened
+   * @param {number | null} records when the log was opened; null: not known
    * @param {import('../read/block-cache').BlockCache} blocks where the log ends for readers
    */
-  constructor ({ records, estimate }, blocks) {
+  constructor (records, blocks) {
     /** Null: not known. */
     this.records = records
-    /** The same number, if it is known. */
-    this.estimate = estimate
     this.blocks = blocks
     /** What is known to be durable. @type {CountMark} */
     this.durable = this.mark()
@@ -38,7 +36,6 @@ class RecordCount {
   /** @param {number} count of acknowledged records */
   add (count) {
     if (this.records !== null) this.records += count
-    this.estimate += count
   }
 
   /** @param {Deletion} deletion of records that were there */
@@ -65,14 +62,11 @@ class RecordCount {
   /**
    * Blocks were trimmed.
    * @param {number | null} count of records in them; null: not known
-   * @param {number} before where the log started
    * @param {number} start where it starts
    */
-  trim (count, before, start) {
-    const part = (start - before) / (this.blocks.end - before)
+  trim (count, start) {
     if (count === null) this.records = null
     else if (this.records !== null) this.records -= count
-    this.estimate = this.records ?? Math.round(this.estimate * (1 - part))
     for (const mark of new Set([this.durable, this.syncing])) {
       if (count === null || mark.end <= start) mark.records = null
       else if (mark.records !== null) mark.records -= count

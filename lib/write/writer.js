@@ -61,7 +61,7 @@ const { generationOf } = require('../recovery/recovery-point')
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
  * @typedef {Pick<import('../space/retention').Retention, 'consider' | 'deleted' | 'hold'>} Retention told when blocks were filled, or have become durable,
  *   and of deletions
- * @typedef {{ blockSize: number, checksum: boolean, counted: import('../recovery/count-records').Counted, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
+ * @typedef {{ blockSize: number, checksum: boolean, counted: number | null, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
  *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. generation: default that of a new log. trimBatch: see `Trimmer`
  */
 
@@ -366,7 +366,7 @@ class Writer {
     this.committer.moveTo(end, lastSeq)
     this.durability.moveTo(end)
     counts.synced = { ...counts.written }
-    this.recordCount = new RecordCount({ records, estimate: records }, blocks)
+    this.recordCount = new RecordCount(records, blocks)
     this.deleter.moveRequests(map)
     this.trimmer.moveFile(blocks.start, map)
   }

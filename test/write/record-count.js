@@ -52,10 +52,9 @@ async function live (newFile, steps, seen) {
   const check = async () => {
     await log.onReady()
     const count = (await valuesOf(log)).length
-    const { records, recordsEstimate } = log.log.stats()
+    const { records } = log.log.stats()
     if (records !== null && records !== count) throw new Error(`stats() counts ${records} records, and there are ${count}`)
     if (records === null && isKnown) throw new Error('the number is not known any more')
-    if (records !== null && recordsEstimate !== records) throw new Error('the estimate is another number')
     seen[records === null ? 'unknown' : 'known']++
     isKnown = records !== null
   }
@@ -105,10 +104,10 @@ tape('a log of up to 64 KiB is counted when it is opened, whichever program has 
   fs.writeFileSync(file, Buffer.concat(Array.from({ length: 500 }, () => frame(Buffer.alloc(50, 1)))))
   const log = promises(FlumeLog(file))
   await log.onReady()
-  t.deepEqual(counts(log), [500, 500])
+  t.equal(count(log), 500)
   await log.append(['a', 'b'])
   await log.del(0)
-  t.deepEqual(counts(log), [501, 501])
+  t.equal(count(log), 501)
   await log.close()
 })
 
@@ -117,18 +116,18 @@ tape('the number of records of a larger log is kept in FILE.meta, and opening re
   const log = promises(FlumeLog(file))
   await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100, '.')))
   await log.del([0, 104, 208])
-  t.deepEqual(counts(log), [49_997, 49_997])
+  t.equal(count(log), 49_997)
   await log.close()
   const { mtimeMs } = fs.statSync(file + '.meta')
   const again = promises(FlumeLog(file))
   await again.onReady()
-  t.deepEqual(counts(again), [49_997, 49_997])
+  t.equal(count(again), 49_997)
   t.equal(again.log.stats().cache.misses, 0)
   await again.close()
   t.equal(fs.statSync(file + '.meta').mtimeMs, mtimeMs, 'what is not changed stays')
 })
 
-tape('where the number is not known, stats() has an estimate', async (t) => {
+tape('what is not known is not kept', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
   await log.append(Array.from({ length: 50_000 }, (_, i) => `${i} `.padEnd(100 + i % 50, '.')))
@@ -136,13 +135,11 @@ tape('where the number is not known, stats() has an estimate', async (t) => {
   fs.rmSync(file + '.meta')
   const again = promises(FlumeLog(file))
   await again.onReady()
-  const [records, estimate] = counts(again)
-  t.equal(records, null)
-  t.ok(Math.abs(estimate - 50_000) < 1000, `${estimate} of 50000`)
+  t.equal(count(again), null)
   await again.append('x')
-  t.equal(counts(again)[1], estimate + 1)
+  t.equal(count(again), null)
   await again.close()
-  t.equal(parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata.records, null, 'what is not known is not kept')
+  t.equal(parseMetadata(fs.readFileSync(file + '.meta', 'latin1')).metadata.records, null)
 })
 
 tape('the number is known after the space of a closed log was reclaimed, too, whether it is closed then or its process is killed', async (t) => {
@@ -219,21 +216,21 @@ tape('the owner of a shared log knows the number of its records, a client does n
   const client = promises(FlumeLog(file, { shared: true }))
   await client.append(['c', 'd', 'e'])
   await client.del(0)
-  t.deepEqual([counts(owner), counts(client)], [[4, 4], [null, null]])
+  t.deepEqual([count(owner), count(client)], [4, null])
   await owner.close()
   await client.append('f')
-  t.deepEqual(counts(client), [5, 5], 'until it is the owner')
+  t.equal(count(client), 5, 'until it is the owner')
   await client.close()
 })
 
 tape('a reader, and a log that is not open, do not know the number of records', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
-  t.deepEqual(counts(log), [null, null])
+  t.equal(count(log), null)
   await log.append('x')
   const reader = promises(FlumeLog(file, { readOnly: true }))
   await reader.onReady()
-  t.deepEqual(counts(reader), [null, null])
+  t.equal(count(reader), null)
   await reader.close()
   await log.close()
 })
@@ -260,9 +257,8 @@ function open (file, options = {}) {
   return promises(createLog(pathFile(file, settings), settings))
 }
 
-function counts ({ log }) {
-  const { records, recordsEstimate } = log.stats()
-  return [records, recordsEstimate]
+function count ({ log }) {
+  return log.stats().records
 }
 
 function valuesOf ({ log }) {

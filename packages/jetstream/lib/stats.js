@@ -7,7 +7,7 @@
  * @returns {import('flumelog-random-access-file').Stats & { reconnects: number }}
  */
 function statsOf ({ publisher: { counts: { appended, written, rejected, inFlight, writes } }, state: { opened }, streams, connection: { reconnects } }) {
-  const { messages = null, bytes = 0, first_seq: start = 0 } = opened?.reader.state ?? {}
+  const { bytes = 0, first_seq: start = 0 } = opened?.reader.state ?? {}
   return {
     appended: { ...appended },
     written: { ...written },
@@ -29,7 +29,6 @@ function statsOf ({ publisher: { counts: { appended, written, rejected, inFlight
     start,
     blocks: 0,
     records: null,
-    recordsEstimate: messages,
     recovered: 0,
     cut: null,
     reconnects
