@@ -170,22 +170,6 @@ class BlockCache {
   }
 
   /**
-   * Reads one record of a block that is not in memory, if that is possible at once: see `readRecord`.
-   * @param {number} number
-   * @param {number} position at which the record should start
-   * @returns {Buffer | null} its data; null: call `readRecord`
-   */
-  readRecordNow (number, position) {
-    const parts = this.partChecksums.find(number, position)
-    if (parts === null || this.closed) return null
-    const part = parts.partOf(position)
-    const bytes = this.file.readNow(number * this.blockSize + parts.starts[part], parts.sizeOf(part))
-    if (bytes === null) return null
-    this.partChecksums.countRead(parts)
-    return parts.recordIn(bytes, part, position)
-  }
-
-  /**
    * Reads one record of a block that is not in memory: only the record's part of the block, if the block
    * was verified earlier and the part still has the same checksum; otherwise the whole block.
    * @param {number} number

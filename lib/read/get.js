@@ -50,9 +50,7 @@ class RecordReader {
     const block = blocks.lookUp(number)
     if (block !== undefined) return this.answer(null, block, seq, cb)
     const position = seq - number * blocks.blockSize
-    const data = blocks.readRecordNow(number, position)
-    if (data !== null) this.answer(data, null, seq, cb)
-    else blocks.readRecord(number, position, (data, block) => this.answer(data, block, seq, cb))
+    blocks.readRecord(number, position, (data, block) => this.answer(data, block, seq, cb))
   }
 
   /**

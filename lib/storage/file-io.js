@@ -41,16 +41,6 @@ class FileIo {
   }
 
   /**
-   * @param {number} offset
-   * @param {number} size
-   * @returns {Buffer | null}
-   */
-  readNow (offset, size) {
-    if (this.isClosing || this.budget.mustDefer || !this.budget.start(size)) return null
-    return this.readSync(this.sharedBuffer, offset, size) ? this.sharedBuffer : null
-  }
-
-  /**
    * @param {Buffer} data
    * @param {number} offset
    * @param {number} size

@@ -29,8 +29,6 @@ const STAT_BLOCK_SIZE = 512
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read of the file that is open now: see `moveTo`
- * @property {(offset: number, size: number) => Buffer | null} readNow for small reads: the bytes, in a buffer that may be longer
- *   and is valid only until the next read; null: call `readSmall`
  * @property {(offset: number, size: number, isShared: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSmall
  *   for small reads that a caller waits for; may call back at once. If `isShared`, the data may be longer, and is valid
  *   only until the next call of this
@@ -92,7 +90,6 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     // a size from `fstat` is a floating point number to V8, and so would be every offset computed from it
     size: (cb) => io.call(done => fs.fstat(opened.fd, done), (err, stats) => err ? cb(err) : cb(null, Math.floor(stats.size))),
     read,
-    readNow: (offset, size) => io.readNow(offset, size),
     readSmall: (offset, size, isShared, cb) => io.readSmall(offset, size, isShared, cb),
     readMany,
     write,

@@ -53,7 +53,6 @@ function storageFile (storage, { readOnly }) {
       else cb(null, Math.floor(/** @type {{ size: number }} */ (st).size))
     }),
     read,
-    readNow: () => null,
     readSmall: (offset, size, isShared, cb) => read(offset, size, cb),
     readMany: readEach(read),
     write,

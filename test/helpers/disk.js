@@ -220,7 +220,6 @@ class Disk {
       }),
       checkPath: null,
       watch: null,
-      readNow: () => null,
       readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb),
       readMany: readEach(file.read),
       writeMany: writeJoined(file.write)

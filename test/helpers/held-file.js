@@ -82,7 +82,6 @@ class HeldFile {
       open: (cb) => setImmediate(cb, null),
       size: (cb) => setImmediate(() => cb(null, this.bytes.length)),
       read,
-      readNow: () => null,
       readSmall: (offset, size, isShared, cb) => read(offset, size, cb),
       readMany: readEach(read),
       write,

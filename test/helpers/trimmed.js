@@ -40,7 +40,6 @@ function countedFile (file, { readOnly = true } = {}) {
     file: {
       ...made,
       read: (offset, size, cb) => { counted(offset, size); made.read(offset, size, cb) },
-      readNow: (offset, size) => { counted(offset, size); return made.readNow(offset, size) },
       readSmall: (offset, size, isShared, cb) => { counted(offset, size); made.readSmall(offset, size, isShared, cb) },
       readMany: (offset, sizes, into, cb) => { counted(offset, sizes.reduce((sum, size) => sum + size, 0)); made.readMany(offset, sizes, into, cb) }
     }
