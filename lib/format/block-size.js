@@ -38,17 +38,14 @@ function detectBlockSize (head) {
 /**
  * @param {Buffer} sample
  * @param {number} offset of the sample in the file
- * @param {Iterable<number>} sizes to try
+ * @param {number[]} sizes to try
  * @returns {number | undefined} the first size with which a block of the sample is valid
  */
 function blockSizeOfSample (sample, offset, sizes) {
   for (const blockSize of sizes) {
     const first = (blockSize - offset % blockSize) % blockSize
     for (let at = first; at + blockSize <= sample.length; at += blockSize) {
-      // nearly all sizes and places, a million of them, end here
-      const end = at + blockSize
-      if (sample[end - 1] !== 0 || sample[end - 2] !== 0 || layout.readLength(sample, end - 4) === 0) continue
-      const block = sample.subarray(at, end)
+      const block = sample.subarray(at, at + blockSize)
       // where all blocks are padded from the same position on, several together can look like one
       if (isSealed(block, blockSize) && isPadding(block, layout.paddingStart(block), blockSize)) return blockSize
     }
@@ -79,12 +76,4 @@ function isPadding (head, position, blockSize) {
   return !layout.isStorable(block.subarray(position + layout.LENGTH_SIZE, blockSize - (hasChecksum ? 8 : 4)))
 }
 
-/**
- * Every block size, the largest first: small blocks can be found in the data of records.
- * @param {number} largest
- */
-function * blockSizesUpTo (largest) {
-  for (let blockSize = Math.min(largest, layout.MAX_BLOCK_SIZE); blockSize >= layout.MIN_BLOCK_SIZE; blockSize--) yield blockSize
-}
-
-module.exports = { firstPadding, detectBlockSize, blockSizeOfSample, isSealed, blockSizesUpTo }
+module.exports = { firstPadding, detectBlockSize, blockSizeOfSample, isSealed }

@@ -4,7 +4,7 @@
 // from samples taken elsewhere. Also finds out whether the file is a log at all.
 
 const { MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
-const { blockSizeOfSample, blockSizesUpTo, firstPadding, isSealed } = require('../format/block-size')
+const { blockSizeOfSample, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
 const { looksLikeLog } = require('./likeness')
 const { isUnfinishedBatch } = require('./whole-records')
@@ -13,6 +13,7 @@ const { isUnfinishedBatch } = require('./whole-records')
 const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
 /** Where samples are taken, as parts of the file. */
 const SAMPLE_PLACES = [0.25, 0.5, 0.75, 1]
+/** The largest first: small blocks can be found in the data of records. */
 const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
 
 /** @typedef {import('./find-end').Read} Read */
@@ -74,23 +75,16 @@ function confirmed (found, given, filename) {
  * @param {number} size the file's
  * @param {Buffer} head the file's beginning
  * @param {number | undefined} given
- * @returns {Promise<number | undefined>} the size of a valid block; the given size, if there is one of that
+ * @returns {Promise<number | undefined>} the size of a valid block: the given one, or one that is in use
  */
 async function blockSizeElsewhere (read, size, head, given) {
-  const samples = [{ offset: 0, bytes: head }]
-  if (size > head.length) {
-    for (const place of SAMPLE_PLACES) {
-      const offset = Math.floor((size - SAMPLE_SIZE) * place)
-      samples.push({ offset, bytes: await read(offset, SAMPLE_SIZE) })
-    }
-  }
-  const searches = [{ sizes: blockSizesUpTo(head.length), samples: samples.slice(0, 1) }, { sizes: COMMON_SIZES, samples: samples.slice(1) }]
-  if (given !== undefined) searches.unshift({ sizes: [given], samples })
-  for (const search of searches) {
-    for (const { offset, bytes } of search.samples) {
-      const found = blockSizeOfSample(bytes, offset, search.sizes)
-      if (found !== undefined) return found
-    }
+  const sizes = given === undefined ? COMMON_SIZES : [given, ...COMMON_SIZES]
+  const inHead = blockSizeOfSample(head, 0, sizes)
+  if (inHead !== undefined || size === head.length) return inHead
+  for (const place of SAMPLE_PLACES) {
+    const offset = Math.floor((size - SAMPLE_SIZE) * place)
+    const found = blockSizeOfSample(await read(offset, SAMPLE_SIZE), offset, sizes)
+    if (found !== undefined) return found
   }
 }
 
