@@ -41,13 +41,22 @@ const JSON_CODEC = {
   buffer: false
 }
 
-/** A worker, and the calls that it has not answered. */
+/** @typedef {{ message: any, resolve: (result: any) => void, reject: (reason: any) => void, signal?: AbortSignal, onProgress?: (progress: any) => void }} Call */
+
+/**
+ * A worker, and the calls that it has not answered. While the browser has frozen the page, or keeps it in the back/forward cache, there is no
+ * worker: a frozen one would keep the log from all other tabs.
+ */
 class Connection {
-  constructor () {
-    /** @type {any} */
-    this.worker = startWorker()
+  /** @param {any[]} [opening] arguments of the call that opens a log, made again by each worker */
+  constructor (opening) {
+    this.opening = opening
+    /** null: the page is frozen. @type {any} */
+    this.worker = null
+    /** Messages for the next worker, until it has opened the log; null: there is a worker that has. @type {any[] | null} */
+    this.waiting = null
     this.lastId = 0
-    /** By their ids. @type {Map<number, { resolve: (result: any) => void, reject: (reason: any) => void, onProgress?: (progress: any) => void }>} */
+    /** By their ids. @type {Map<number, Call>} */
     this.calls = new Map()
     /** Streams, by their ids. @type {Map<number, RemoteIterator<any>>} */
     this.streams = new Map()
@@ -56,11 +65,64 @@ class Connection {
     /** What the worker says of the log: `since`, `start`, `id`, `blockSize`. @type {any} */
     this.state = {}
     this.since = new RemoteSince()
+    this.stopWatching = watchPage(() => this.suspend(), () => this.resume())
+    this.startWorker()
+  }
+
+  startWorker () {
+    this.worker = startWorker()
     this.worker.onmessage = (/** @type {any} */ { data }) => this.receive(data)
     this.worker.onerror = (/** @type {any} */ event) => {
       event.preventDefault?.()
       this.end(failure('flumelog:failed', `the worker of the log has failed${event.message ? `: ${event.message}` : ', or could not be loaded'}`))
     }
+  }
+
+  /** Ends the worker, as a crash would: another tab can have the log at once. */
+  suspend () {
+    if (this.worker === null) return
+    this.worker.onmessage = this.worker.onerror = null
+    this.worker.terminate()
+    this.worker = null
+    const waiting = this.waiting ??= []
+    const unsent = new Set(waiting.map(({ id }) => id))
+    for (const [id, { message, reject }] of this.calls) {
+      if (unsent.has(id)) continue
+      if (message.type !== 'append' && message.type !== 'reopen') {
+        waiting.push(message)
+        continue
+      }
+      // an append cannot be repeated
+      this.calls.delete(id)
+      if (message.type === 'append') reject(failure('flumelog:unreachable', 'the browser has frozen the page before the append was acknowledged: it was stored once, or not at all'))
+    }
+  }
+
+  /** Starts another worker, which goes on where that one was ended. */
+  resume () {
+    if (this.worker !== null) return
+    this.startWorker()
+    const { opening, state } = this
+    // it was not open
+    if (state.id === undefined) return this.sendWaiting()
+    const id = ++this.lastId
+    this.calls.set(id, { message: { type: 'reopen' }, resolve: () => this.sendWaiting(), reject: err => this.end(err) })
+    this.worker.postMessage({ type: 'open', id, args: opening, cursors: [...state.cursors.keys()] })
+  }
+
+  sendWaiting () {
+    const waiting = this.waiting ?? []
+    this.waiting = null
+    for (const message of waiting) {
+      this.worker.postMessage(message)
+      if (this.calls.get(message.id)?.signal?.aborted) this.tell({ type: 'abort', id: message.id })
+    }
+    for (const stream of this.streams.values()) stream.restart()
+  }
+
+  /** @param {any} message about a call or a stream that the worker knows */
+  tell (message) {
+    if (this.waiting === null) this.worker.postMessage(message)
   }
 
   /** @param {any} message */
@@ -84,16 +146,14 @@ class Connection {
   /**
    * @param {any} message
    * @param {any[]} [transferred]
-   * @returns {number} its id
    */
   send (message, transferred = []) {
-    const id = ++this.lastId
     try {
-      this.worker.postMessage({ ...message, id }, transferred)
+      if (this.waiting === null) this.worker.postMessage(message, transferred)
+      else this.waiting.push(structuredClone(message))
     } catch (err) {
       throw failure('flumelog:invalid', `what is not data cannot be sent to the worker that has the log open: ${/** @type {Error} */ (err).message}`)
     }
-    return id
   }
 
   /**
@@ -105,11 +165,13 @@ class Connection {
   async call (message, transferred, { signal, onProgress } = {}) {
     if (this.failure !== null) throw this.failure
     signal?.throwIfAborted()
-    const id = this.send({ ...message, hasSignal: signal !== undefined, hasProgress: onProgress !== undefined }, transferred)
-    const abort = () => this.worker.postMessage({ type: 'abort', id })
+    const id = ++this.lastId
+    const sent = { ...message, id, hasSignal: signal !== undefined, hasProgress: onProgress !== undefined }
+    this.send(sent, transferred)
+    const abort = () => this.tell({ type: 'abort', id })
     signal?.addEventListener('abort', abort, { once: true })
     try {
-      return await new Promise((resolve, reject) => this.calls.set(id, { resolve, reject, onProgress }))
+      return await new Promise((resolve, reject) => this.calls.set(id, { message: sent, resolve, reject, signal, onProgress }))
     } catch (err) {
       throw signal?.aborted && /** @type {any} */ (err).name !== 'LogError' && /** @type {any} */ (err).code === undefined ? signal.reason : err
     } finally {
@@ -119,14 +181,34 @@ class Connection {
 
   /** @param {any} err given to all that wait, and from now on */
   end (err) {
-    this.worker.terminate()
-    this.failure ??= err
+    if (this.failure !== null) return
+    this.failure = err
+    this.stopWatching()
+    this.worker?.terminate()
     for (const { reject } of this.calls.values()) reject(err)
     for (const stream of this.streams.values()) stream.fail(err)
     this.calls.clear()
     this.streams.clear()
     this.since.end(err.code === 'flumelog:closed' ? null : err)
   }
+}
+
+/**
+ * Calls one function when the browser freezes this page or puts it into the back/forward cache, and another one when the page goes on.
+ * @param {() => void} suspend
+ * @param {() => void} resume
+ * @returns {() => void} ends that
+ */
+function watchPage (suspend, resume) {
+  const ending = new AbortController()
+  const { signal } = ending
+  const { document } = /** @type {any} */ (globalThis)
+  document.addEventListener('freeze', suspend, { signal })
+  document.addEventListener('resume', resume, { signal })
+  // browsers that do not tell of freezing
+  globalThis.addEventListener('pagehide', (event) => { if (/** @type {any} */ (event).persisted) suspend() }, { signal })
+  globalThis.addEventListener('pageshow', resume, { signal })
+  return () => ending.abort()
 }
 
 /** What a log and a cursor have in common. */
@@ -343,9 +425,8 @@ class RemoteLog extends Readable {
     this.packer = new Packer()
     const calls = unsent.map(({ count, options }) => ({ count, options }))
     if (this.unanswered++ === 0) this.acknowledged = /** @type {number} */ (this.since.value)
-    this.connection.call({ type: 'append', packed, calls }, buffersOf(packed)).then(({ results, failed }) => {
+    this.connection.call({ type: 'append', packed, calls }, buffersOf(packed)).finally(() => this.unanswered--).then(({ results, failed }) => {
       const errors = new Map(failed)
-      this.unanswered--
       for (const seq of results.flat()) if (seq !== undefined) this.acknowledged = seq
       unsent.forEach(({ resolve, reject }, index) => errors.has(index) ? reject(unpackError(errors.get(index))) : resolve(results[index]))
     }).catch((err) => { for (const { reject } of unsent) reject(err) })
@@ -550,9 +631,9 @@ async function open (name, { codec: given, ...others } = {}) {
   const options = sendable('open', others)
   const codec = given === 'json' ? JSON_CODEC : given ?? IDENTITY
   if (typeof codec.encode !== 'function' || typeof codec.decode !== 'function') throw failure('flumelog:invalid', 'codec must be \'json\', or an object with the functions encode and decode')
-  const connection = new Connection()
+  const connection = new Connection([name, options])
   try {
-    await connection.call({ type: 'open', args: [name, options] })
+    await connection.call({ type: 'open', args: connection.opening })
     return new RemoteLog(connection, name, codec)
   } catch (err) {
     connection.end(err)

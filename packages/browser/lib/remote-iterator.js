@@ -12,17 +12,22 @@ const AHEAD = 4
 class RemoteIterator {
   /**
    * @param {any} connection
-   * @param {any} message that starts it
+   * @param {{ type: 'stream', target?: string, options: any }} message that starts it
    * @param {(batch: any) => T} unpack
    * @param {{ signal?: AbortSignal, hasSeqs: boolean }} options signal: ends it with its reason. hasSeqs: seqs are given
    */
   constructor (connection, message, unpack, { signal, hasSeqs }) {
     this.connection = connection
+    this.message = message
     this.unpack = unpack
     this.signal = signal
     this.hasSeqs = hasSeqs
     /** The id of the log that the seqs of the batch given last are of. @type {string | null} */
     this.logId = null
+    /** Of the record given last; null: none was. @type {number | null} */
+    this.last = null
+    /** Number of records given. */
+    this.given = 0
     /** Batches that came, and nobody has asked for, with the id of the log when they did. @type {Array<{ batch: any, logId: string }>} */
     this.batches = []
     /** Calls of `next` to be answered. @type {Array<{ resolve: (result: IteratorResult<T, undefined>) => void, reject: (reason: any) => void }>} */
@@ -34,15 +39,31 @@ class RemoteIterator {
     this.id = 0
     if (signal?.aborted) this.finish({ reason: signal.reason })
     else if (connection.failure !== null) this.finish({ reason: connection.failure })
-    else this.start(message)
+    else this.start()
   }
 
-  /** @param {any} message */
-  start (message) {
+  start () {
     const { connection, signal } = this
-    this.id = connection.send({ ...message, credit: AHEAD })
+    this.id = ++connection.lastId
+    connection.tell({ ...this.message, id: this.id, credit: AHEAD })
     connection.streams.set(this.id, this)
     signal?.addEventListener('abort', this.onabort, { once: true })
+  }
+
+  /** Continues in another worker, after the record given last. */
+  restart () {
+    const { connection, id, message, last } = this
+    this.batches = []
+    if (last === null) return connection.tell({ ...message, id, credit: AHEAD })
+    if (this.logId !== connection.state.id) return this.fail(compacted())
+    const { type, options } = message
+    const { reverse, limit } = options
+    if (limit > 0 && this.given >= limit) {
+      this.finish(null)
+      return this.answer()
+    }
+    // of the log: a cursor would start after what was committed
+    connection.tell({ type, id, credit: AHEAD, options: { ...options, [reverse ? 'lt' : 'gt']: last, limit: limit > 0 ? limit - this.given : limit } })
   }
 
   /** @param {any} message */
@@ -95,7 +116,9 @@ class RemoteIterator {
       const { batch, logId } = /** @type {any} */ (batches.shift())
       this.logId = logId
       this.mustBeCurrent()
-      if (!this.isEnded) connection.worker.postMessage({ type: 'credit', id: this.id })
+      this.last = batch.seqs.at(-1)
+      this.given += batch.seqs.length
+      if (!this.isEnded) connection.tell({ type: 'credit', id: this.id })
       return { value: this.unpack(batch), done: false }
     }
     this.failure = null
@@ -109,14 +132,14 @@ class RemoteIterator {
    */
   mustBeCurrent () {
     if (!this.hasSeqs || this.logId === this.connection.state.id) return
-    throw failure('flumelog:compacted', 'the log has been compacted, and these records were sent before, with the seqs that they had: start the stream again')
+    throw compacted()
   }
 
   /** @param {{ reason: any } | null} failure */
   stop (failure) {
     this.batches = []
     if (this.isEnded) return
-    this.connection.worker.postMessage({ type: 'stop', id: this.id })
+    this.connection.tell({ type: 'stop', id: this.id })
     this.finish(failure)
     this.answer()
   }
@@ -129,6 +152,10 @@ class RemoteIterator {
     this.connection.streams.delete(this.id)
     this.signal?.removeEventListener('abort', this.onabort)
   }
+}
+
+function compacted () {
+  return failure('flumelog:compacted', 'the log has been compacted, and these records were sent before, with the seqs that they had: start the stream again')
 }
 
 module.exports = { RemoteIterator }

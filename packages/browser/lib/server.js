@@ -60,9 +60,9 @@ class Server {
   }
 
   /** @param {any} message */
-  async call ({ id, type, target, args, hasSignal, hasProgress }) {
+  async call ({ id, type, target, args, hasSignal, hasProgress, cursors }) {
     if (type in FUNCTIONS) return FUNCTIONS[type](...args)
-    if (type === 'open') return this.open(args[0], args[1])
+    if (type === 'open') return this.open(args[0], args[1], cursors)
     const on = this.targetOf(target)
     if (hasSignal || hasProgress) {
       const options = args[args.length - 1]
@@ -88,9 +88,12 @@ class Server {
   /**
    * @param {string} name
    * @param {any} options
+   * @param {string[]} [cursors] names of those that were open in the worker before
    */
-  async open (name, options) {
+  async open (name, options, cursors = []) {
     this.log = await open(name, options)
+    // if one cannot be opened, its calls tell
+    for (const cursor of cursors) await this.targetOf(cursor).ready().catch(() => {})
     // before any message with a seq from after a compaction
     this.log.onCompact(() => this.page.postMessage({ state: this.state }))
     this.follow()

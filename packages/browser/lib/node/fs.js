@@ -281,27 +281,11 @@ const calls = {
   read (fd, buffer, offset, length, position) {
     return translating('read', () => inodeOf(fd, 'read').read(part(buffer, offset, length), position))
   },
-  readv (fd, buffers, position) {
-    let done = 0
-    for (const buffer of buffers) {
-      const bytesRead = calls.read(fd, buffer, 0, buffer.length, position + done)
-      done += bytesRead
-      if (bytesRead < buffer.length) break
-    }
-    return done
-  },
+  readv: (fd, buffers, position) => eachBuffer(calls.read, fd, buffers, position),
   write (fd, buffer, offset, length, position) {
     return translating('write', () => inodeOf(fd, 'write').write(part(buffer, offset, length), position))
   },
-  writev (fd, buffers, position) {
-    let done = 0
-    for (const buffer of buffers) {
-      const written = calls.write(fd, buffer, 0, buffer.length, position + done)
-      done += written
-      if (written < buffer.length) break
-    }
-    return done
-  },
+  writev: (fd, buffers, position) => eachBuffer(calls.write, fd, buffers, position),
   ftruncate (fd, length = 0) {
     translating('ftruncate', () => inodeOf(fd, 'ftruncate').truncate(length))
   },
@@ -326,6 +310,23 @@ const calls = {
   // files have no owner, and no mode
   fchmod () {},
   fchown () {}
+}
+
+/**
+ * @param {(fd: number, buffer: Uint8Array, offset: number, length: number, position: number) => number} call reads or writes
+ * @param {number} fd
+ * @param {Uint8Array[]} buffers
+ * @param {number} position
+ * @returns {number} bytes done: fewer if the call did less
+ */
+function eachBuffer (call, fd, buffers, position) {
+  let done = 0
+  for (const buffer of buffers) {
+    const count = call(fd, buffer, 0, buffer.length, position + done)
+    done += count
+    if (count < buffer.length) break
+  }
+  return done
 }
 
 /**

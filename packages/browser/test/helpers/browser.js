@@ -52,7 +52,7 @@ function inBrowser (define) {
     await bundle(dist, { minify: false })
     server = await serve(dist)
     // a name that is no secure context; and a tab that crashes must not take others with it
-    browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`, '--renderer-process-limit=100'])
+    browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`, '--renderer-process-limit=100'], ['--disable-back-forward-cache'])
   })
   define({
     dist,

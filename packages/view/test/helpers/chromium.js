@@ -23,12 +23,13 @@ function findBrowser () {
 /**
  * @param {string} executablePath
  * @param {string[]} [more] arguments
+ * @param {string[]} [without] arguments that puppeteer gives otherwise
  * @returns {Promise<import('puppeteer-core').Browser>}
  */
-function launch (executablePath, more = []) {
+function launch (executablePath, more = [], without = []) {
   // in containers, root runs it, without a sandbox, and /dev/shm is small
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-extensions', '--disable-site-isolation-trials', ...more]
-  return puppeteer.launch({ executablePath, headless: true, args, protocolTimeout: 60000 })
+  return puppeteer.launch({ executablePath, headless: true, args, ignoreDefaultArgs: without, protocolTimeout: 60000 })
 }
 
 module.exports = { findBrowser, launch }
