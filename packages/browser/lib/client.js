@@ -84,7 +84,9 @@ class Connection {
     this.worker.onmessage = this.worker.onerror = null
     this.worker.terminate()
     this.worker = null
-    const waiting = this.waiting ??= []
+    /** @type {any[]} */
+    const waiting = this.waiting ?? []
+    this.waiting = waiting
     const unsent = new Set(waiting.map(({ id }) => id))
     for (const [id, { message, reject }] of this.calls) {
       if (unsent.has(id)) continue
@@ -111,6 +113,7 @@ class Connection {
   }
 
   sendWaiting () {
+    /** @type {any[]} */
     const waiting = this.waiting ?? []
     this.waiting = null
     for (const message of waiting) {
@@ -202,12 +205,13 @@ class Connection {
 function watchPage (suspend, resume) {
   const ending = new AbortController()
   const { signal } = ending
-  const { document } = /** @type {any} */ (globalThis)
+  const window = /** @type {any} */ (globalThis)
+  const { document } = window
   document.addEventListener('freeze', suspend, { signal })
   document.addEventListener('resume', resume, { signal })
   // browsers that do not tell of freezing
-  globalThis.addEventListener('pagehide', (event) => { if (/** @type {any} */ (event).persisted) suspend() }, { signal })
-  globalThis.addEventListener('pageshow', resume, { signal })
+  window.addEventListener('pagehide', (/** @type {any} */ { persisted }) => { if (persisted) suspend() }, { signal })
+  window.addEventListener('pageshow', resume, { signal })
   return () => ending.abort()
 }
 

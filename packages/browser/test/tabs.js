@@ -359,6 +359,42 @@ inBrowser(({ open }) => {
     await client.close()
   })
 
+  test('a full quota fails the appends of all tabs that share a log: what was acknowledged is there, and appending works again in each', async (t) => {
+    const pages = [await open(), await open()]
+    for (const page of pages) await page.evaluate(async (options) => { globalThis.log = await flumelog.open('full-shared', options) }, { ...OPTIONS, blockSize: 65536 })
+    const session = await pages[0].createCDPSession()
+    const { origin } = new URL(pages[0].url())
+    const { usage } = await pages[0].evaluate(() => navigator.storage.estimate())
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: usage + 4 * 1024 * 1024 })
+    const full = await Promise.all(pages.map((page, tab) => page.evaluate(async (tab) => {
+      const acknowledged = []
+      for (let n = 0; ; n++) {
+        try {
+          acknowledged.push([await globalThis.log.append({ tab, n, padding: 'x'.repeat(20000) }), tab, n])
+        } catch (err) {
+          return { acknowledged, code: err.code }
+        }
+      }
+    }, tab)))
+    t.deepEqual(full.map(({ code }) => code), ['ENOSPC', 'ENOSPC'])
+    await session.send('Storage.overrideQuotaForOrigin', { origin })
+    await session.detach()
+    const after = []
+    for (const [tab, page] of pages.entries()) after.push([await page.evaluate(tab => globalThis.log.append({ tab, n: -1 }), tab), tab, -1])
+    const expected = [...full.flatMap(({ acknowledged }) => acknowledged).sort(([a], [b]) => a - b), ...after]
+    t.ok(expected.length > 20, `${expected.length} records were acknowledged`)
+    for (const page of pages) {
+      const found = await page.evaluate(async () => {
+        const all = []
+        for await (const { seq, value: { tab, n } } of globalThis.log.stream()) all.push([seq, tab, n])
+        return all
+      })
+      t.deepEqual(found, expected)
+    }
+    for (const page of pages) await page.evaluate(() => globalThis.log.close())
+    for (const page of pages) await page.close()
+  })
+
   test('the files of a shared log are those of a log of one tab', async (t) => {
     const page = await open()
     const found = await page.evaluate(async (options) => {
