@@ -1,24 +1,40 @@
 'use strict'
 
-// CRC-32 (the one of zlib) by tables, eight bytes at a time: browsers have no function for it.
+// CRC-32 (the one of zlib), for which browsers have no function: in WebAssembly, and by a table where a Content-Security-Policy without
+// 'wasm-unsafe-eval' forbids that.
 
 const POLYNOMIAL = 0xEDB88320
-const SLICES = 8
-/** `tables[k][b]`: of byte b, followed by k zeros. @type {Int32Array[]} */
-const tables = Array.from({ length: SLICES }, () => new Int32Array(256))
+/** What crc32.wat compiles to, in Base64. */
+const COMPILED = [
+  'AGFzbQEAAAABCwJgAABgA39/fwF/AwMCAAEFAwEAAgcSAgZtZW1vcnkCAAVjcmMzMgABCAEACoIEAooBAQR/A0AgACEBQQAhAgNAIAFBAXZBACABQQFxa0GghuLtfnFzIQEg',
+  'AkEBaiECIAJBCEkNAAsgAEECdCABNgIAIABBAWohACAAQYACSQ0AC0GACCEDA0AgA0GACGsoAgAhASADIAFBCHYgAUH/AXFBAnQoAgBzNgIAIANBBGohAyADQYCAAUkNAAsL',
+  '8wIBBX8gAEF/cyEAIAEgAmohAwJAA0AgAUEQaiADSw0BIAAgASgCAHMhBCABKAIEIQUgASgCCCEGIAEoAgwhByAEQf8BcUECdCgCgHggBEEIdkH/AXFBAnQoAoBwcyAEQRB2',
+  'Qf8BcUECdCgCgGhzIARBGHZBAnQoAoBgcyAFQf8BcUECdCgCgFhzIAVBCHZB/wFxQQJ0KAKAUHMgBUEQdkH/AXFBAnQoAoBIcyAFQRh2QQJ0KAKAQHMgBkH/AXFBAnQoAoA4',
+  'cyAGQQh2Qf8BcUECdCgCgDBzIAZBEHZB/wFxQQJ0KAKAKHMgBkEYdkECdCgCgCBzIAdB/wFxQQJ0KAKAGHMgB0EIdkH/AXFBAnQoAoAQcyAHQRB2Qf8BcUECdCgCgAhzIAdB',
+  'GHZBAnQoAgBzIQAgAUEQaiEBDAALCwJAA0AgASADTw0BIABBCHYgACABLQAAc0H/AXFBAnQoAgBzIQAgAUEBaiEBDAALCyAAQX9zCw=='
+].join('')
+/** Where crc32.wat has the bytes. */
+const BYTES_AT = 32768
+const PIECE_SIZE = 65536
 
-for (let byte = 0; byte < 256; byte++) {
+const table = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1
-  tables[0][byte] = crc
-}
-for (let k = 1; k < SLICES; k++) {
-  for (let byte = 0; byte < 256; byte++) {
-    const before = tables[k - 1][byte]
-    tables[k][byte] = (before >>> 8) ^ tables[0][before & 0xFF]
+  return crc
+})
+const compiled = compile()
+const memory = compiled && new Uint8Array(compiled.memory.buffer)
+
+/** @returns {any} null: the page does not allow it */
+function compile () {
+  try {
+    const code = Uint8Array.from(atob(COMPILED), character => character.charCodeAt(0))
+    const { Module, Instance } = /** @type {any} */ (globalThis).WebAssembly
+    return new Instance(new Module(code)).exports
+  } catch {
+    return null
   }
 }
-const [t0, t1, t2, t3, t4, t5, t6, t7] = tables
 
 /**
  * @param {Uint8Array} bytes
@@ -26,16 +42,21 @@ const [t0, t1, t2, t3, t4, t5, t6, t7] = tables
  * @returns {number}
  */
 function crc32 (bytes, before = 0) {
-  const { length } = bytes
-  let crc = ~before
-  let i = 0
-  for (const last = length - SLICES; i <= last; i += SLICES) {
-    crc ^= bytes[i] | bytes[i + 1] << 8 | bytes[i + 2] << 16 | bytes[i + 3] << 24
-    crc = t7[crc & 0xFF] ^ t6[crc >>> 8 & 0xFF] ^ t5[crc >>> 16 & 0xFF] ^ t4[crc >>> 24] ^
-      t3[bytes[i + 4]] ^ t2[bytes[i + 5]] ^ t1[bytes[i + 6]] ^ t0[bytes[i + 7]]
+  if (memory === null) return crc32ByTable(bytes, before)
+  let crc = before
+  for (let start = 0; start < bytes.length; start += PIECE_SIZE) {
+    const piece = bytes.length <= PIECE_SIZE ? bytes : bytes.subarray(start, start + PIECE_SIZE)
+    memory.set(piece, BYTES_AT)
+    crc = compiled.crc32(crc, BYTES_AT, piece.length)
   }
-  for (; i < length; i++) crc = t0[(crc ^ bytes[i]) & 0xFF] ^ (crc >>> 8)
+  return crc >>> 0
+}
+
+/** @type {(bytes: Uint8Array, before?: number) => number} the same */
+function crc32ByTable (bytes, before = 0) {
+  let crc = ~before
+  for (let i = 0; i < bytes.length; i++) crc = table[(crc ^ bytes[i]) & 0xFF] ^ (crc >>> 8)
   return ~crc >>> 0
 }
 
-module.exports = { crc32 }
+module.exports = { crc32, crc32ByTable }
