@@ -362,9 +362,8 @@ class FlumeLog {
   }
 
   /**
-   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
-   * place: seqs change. Appends, reads and streams go on meanwhile.
-   * @param {import('./lib/space/types').CompactOptions<T>} [options]
+   * Copies the log without its deleted records into another file, which takes its place: seqs change. Appends, reads and streams go on meanwhile.
+   * @param {import('./lib/space/types').CompactOptions} [options]
    * @returns {Promise<import('./lib/space/types').Compacted>} Rejects, with the log as it was, as the log with callbacks does
    */
   compact (options = {}) {

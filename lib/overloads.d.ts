@@ -57,12 +57,11 @@ export interface Scan {
   (options: ScanOptions, onRecord: OnAnyRecord, cb: Done): void
 }
 
-export interface Compact<T> {
+export interface Compact {
   /**
-   * Copies the log without its deleted records, and without those for which `keep` returns false, into another file, which takes its
-   * place: seqs change. Appends, reads and streams go on meanwhile. If it fails, the log is as it was.
+   * Copies the log without its deleted records into another file, which takes its place: seqs change. Appends, reads and streams go on meanwhile. If it fails, the log is as it was.
    */
-  (options: CompactOptions<T>, cb: (err: CallbackError | null, compacted: Compacted) => void): void
+  (options: CompactOptions, cb: (err: CallbackError | null, compacted: Compacted) => void): void
   /** The same without options. */
   (cb: (err: CallbackError | null, compacted: Compacted) => void): void
 }

@@ -156,7 +156,7 @@
  *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
  * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
  *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
- * @property {import('./overloads').Compact<T>} compact copies the log without its deleted records into another file, which takes its place: seqs
+ * @property {import('./overloads').Compact} compact copies the log without its deleted records into another file, which takes its place: seqs
  *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
  *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
  *   `keep` throws; the reason of the signal

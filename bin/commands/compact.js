@@ -25,8 +25,8 @@ Examples:
 OFFSETS CHANGE: records get new ones, greater than all before, so an offset
 from before never leads to another record. my.log.offset-map leads from the
 old ones to the new ones; views under flumedb are rebuilt when they are opened.
-A log without deleted records stays as it is. On a terminal, compact says
-how much is deleted before it asks.
+The command first reads all of the log: one without deleted records stays as
+it is, and on a terminal, it says how much is deleted before it asks.
 
 The log is copied into my.log.unfinished, which then takes its place: until
 then, Ctrl-C, a crash or a full disk leave it as it was, and the same command
@@ -58,27 +58,22 @@ async function compact (file, { yes, json, quiet }, command) {
   mustBeAskable(yes, command)
   // no log is created
   await close(await openToRead(file))
-  if (!yes) {
-    const { size: end, start, counts, valid } = await survey(file, 'counting')
-    const bytes = end - start
-    // what is corrupt is found by the compaction
-    if (valid && counts.deleted === 0) {
-      return printResult({ json, quiet }, file, NOTHING, { file, changed: false, before: bytes, after: bytes, records: counts.records, deleted: 0, start, role: null })
-    }
-    describe(file, counts)
+  const { size: end, start: from, counts, valid } = await survey(file, 'counting')
+  const bytes = end - from
+  // what is corrupt is found by the compaction
+  if (valid && counts.deleted === 0) {
+    return printResult({ json, quiet }, file, NOTHING, { file, changed: false, before: bytes, after: bytes, records: counts.records, deleted: 0, start: from, role: null })
   }
+  if (!yes) describe(file, counts)
   if (!yes && !await confirm(`Compact ${printable(file)}? The offsets of all records change.`, `${file}: not compacted`)) return
   /** @type {string | null} */
   let role = null
-  const { isSame, ...done } = await untilInterrupted(file, (signal) => compacted(file, signal, quiet, (itsRole) => { role = itsRole }), {
+  const { before, after, records, deleted, start } = await untilInterrupted(file, (signal) => compacted(file, signal, quiet, (itsRole) => { role = itsRole }), {
     left: () => role === 'client' ? 'the process that owns the log goes on' : 'the log is as it was; the same command starts over'
   })
-  const { before, after, records, deleted, start } = done
   const where = role === 'client' ? ', by the process that owns the log' : ''
-  const text = isSame
-    ? NOTHING
-    : `${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed`
-  printResult({ json, quiet }, file, text, { file, changed: !isSame, before, after, records, deleted, start, role })
+  const text = `${size(before)} became ${size(after)}: ${counted(records, 'record')} kept, ${counted(deleted, 'deleted record or freed block', 'deleted records or freed blocks')} dropped${where}; offsets have changed`
+  printResult({ json, quiet }, file, text, { file, changed: true, before, after, records, deleted, start, role })
 }
 
 /**
@@ -97,17 +92,14 @@ function describe (file, { records, bytes, deleted, freed, deletedBytes, framing
  * @param {AbortSignal} signal
  * @param {boolean | undefined} quiet without a progress bar
  * @param {(role: string | null) => void} onopen told of the role of this process, if others share the log
- * @returns {Promise<import('../../lib/space/types').Compacted & { isSame: boolean }>} once the log is closed
+ * @returns {Promise<import('../../lib/space/types').Compacted>} once the log is closed
  */
 async function compacted (file, signal, quiet, onopen) {
   const log = await openToCompact(file)
   onopen(log.role)
   const bar = quiet ? null : byteProgress('compacting')
   try {
-    const { id } = log
-    /** @type {import('../../lib/space/types').Compacted} */
-    const compacted = await resultOf(cb => log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, cb))
-    return { ...compacted, isSame: compacted.id === id }
+    return await resultOf(cb => log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, cb))
   } finally {
     bar?.stop()
     await close(log)

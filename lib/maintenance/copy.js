@@ -46,7 +46,7 @@ async function copyRecords (extent, target, { compact, salvage, onprogress }) {
   const copied = { size: 0, counts: noCounts(), lost: [], salvaged: [], moved: false }
   const { blockSize, start, end } = extent
   const map = { add: (/** @type {import('../space/offset-map').Run} */ { old, now }) => { copied.moved ||= old !== now } }
-  const packed = compact ? new CompactedFile('', -1, { blockSize, checksum: true, base: 0, keep: null, write: (buffers, at) => target.write(at, Buffer.concat(buffers)) }, map) : null
+  const packed = compact ? new CompactedFile('', -1, { blockSize, checksum: true, base: 0, write: (buffers, at) => target.write(at, Buffer.concat(buffers)) }, map) : null
   // what follows it up to the start is never written, so it takes no space
   if (packed === null && start > 0) await target.write(0, holeOf(blockSize, true))
   for await (const { offset, bytes, blocks } of pieces(extent)) {

@@ -115,11 +115,14 @@ class Owner {
   /**
    * A compaction ends the connections, so the client that has asked for it asks again: then the log has another id.
    * @param {string} id of the log that is to be compacted
-   * @returns {Promise<import('../space/types').Compacted>} of the compaction in progress, or of the last one if the log was compacted since
+   * @returns {Promise<import('../space/types').Compacted>} of the compaction in progress, or of the last one if the log was compacted since. Rejects with
+   *   `flumelog:compacted` if that was done by another owner
    */
   compact (id) {
     const { compaction, server } = this
-    if (compaction !== null && (compaction.isRunning || id !== server.log?.id)) return compaction.compacted
+    const isDone = id !== server.log?.id
+    if (compaction !== null && (compaction.isRunning || isDone)) return compaction.compacted
+    if (isDone) return Promise.reject(errors.compacted(this.writer.file.filename))
     const compacted = this.context.listeners.oncompact()
     const started = { compacted, isRunning: true }
     this.compaction = started

@@ -1,6 +1,6 @@
 'use strict'
 
-// A file that gets the records of a log that are kept, packed into blocks: a copy, or the file that is to take the log's place. That
+// A file that gets the records of a log that are not deleted, packed into blocks: a copy, or the file that is to take the log's place. That
 // has the form of a log that was trimmed: a hole in its first block, nothing up to `base`, then records.
 
 const fs = require('fs')
@@ -21,14 +21,11 @@ const open = promisify(fs.open)
 /** The smallest deleted record, with its lengths. */
 const DELETED = deletedPart(layout.FRAME_SIZE + 1)
 
-/** Decides about a record that is not deleted: its data is in the block between `start` and `end`. @typedef {(block: Buffer, start: number, end: number, seq: number) => boolean} Keep */
-
 /**
  * @typedef {object} Options
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether blocks get one
  * @property {number} base offset of the first record
- * @property {Keep | null} keep null: all records are kept that are not deleted
  * @property {(buffers: Buffer[], offset: number) => Promise<void>} [write] writes into the file; default: by its descriptor
  */
 
@@ -39,12 +36,11 @@ class CompactedFile {
    * @param {Options} options
    * @param {{ add: (run: import('./offset-map').Run) => void }} map gets the records that are kept
    */
-  constructor (filename, fd, { blockSize, checksum, base, keep, write = (buffers, offset) => writeAll(fd, buffers, offset) }, map) {
+  constructor (filename, fd, { blockSize, checksum, base, write = (buffers, offset) => writeAll(fd, buffers, offset) }, map) {
     this.filename = filename
     this.fd = fd
     this.writeAll = write
     this.blockSize = blockSize
-    this.keep = keep
     this.map = map
     /** Up to where records may reach in a block. */
     this.most = blockSize - layout.paddingSize(checksum)
@@ -58,7 +54,6 @@ class CompactedFile {
     /** Counts. */
     this.records = 0
     this.deleted = 0
-    this.dropped = 0
     /** Bytes that were written since the last fsync. */
     this.unsynced = 0
   }
@@ -89,23 +84,20 @@ class CompactedFile {
   // Copying
 
   /**
-   * Adds the records of a block that are neither deleted nor dropped.
+   * Adds the records of a block that are not deleted.
    * @param {Buffer} block whose lengths are valid
    * @param {number} end of its records
    * @param {number} offset of it in the log
    */
   add (block, end, offset) {
-    const { keep } = this
     // a run: records that are kept and fit into the block that is being filled
     let start = 0
     let last = 0
     for (let position = 0; position < end;) {
       const next = layout.nextPosition(block, position)
-      const isDeleted = block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)
-      if (isDeleted || (keep !== null && !keep(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE, offset + position))) {
-        if (isDeleted) this.deleted++
-        else this.dropped++
-        this.isBehindDeleted = isDeleted
+      if (block[position + layout.LENGTH_SIZE] === 0 && layout.isDeleted(block, position)) {
+        this.deleted++
+        this.isBehindDeleted = true
         this.addRun(block, start, position, last, offset)
         start = next
       } else {

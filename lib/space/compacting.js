@@ -4,7 +4,6 @@
 
 const errors = require('../errors')
 const { callAll, mustBeFunction, promised, rethrowLater } = require('../callbacks')
-const { format } = require('../format-value')
 const { onAbort } = require('../signal')
 const { workFor } = require('../work')
 const { Writer } = require('../write/writer')
@@ -17,7 +16,7 @@ const { Compaction } = require('./compaction')
  * @typedef {import('./types').CompactionMap} CompactionMap
  */
 
-const checkOptions = workFor('compact', [], ['keep'])
+const checkOptions = workFor('compact', [])
 
 class Compacting {
   /** @param {import('../log').Log} log */
@@ -49,16 +48,15 @@ class Compacting {
    */
   async compact (options) {
     checkOptions(options)
-    const { keep, onProgress, signal } = options
-    if (keep !== undefined) mustBeFunction('keep', keep)
+    const { onProgress, signal } = options
     const call = new AbortController()
     const stopListening = onAbort(signal, () => call.abort(signal?.reason))
     if (signal?.aborted) call.abort(signal.reason)
     this.calls.add(call)
     try {
       const remote = this.log.state.opened?.writer ?? null
-      if (this.log.refusal === null && remote !== null && 'compact' in remote) return await this.compactRemotely(remote, keep, call.signal)
-      return await this.compactHere({ keep: keep === undefined ? null : this.keeping(keep), onProgress, signal: call.signal })
+      if (this.log.refusal === null && remote !== null && 'compact' in remote) return await this.compactRemotely(remote, call.signal)
+      return await this.compactHere({ onProgress, signal: call.signal })
     } finally {
       stopListening()
       this.calls.delete(call)
@@ -85,12 +83,10 @@ class Compacting {
   /**
    * In a client of a shared log: the owner does it.
    * @param {import('../sharing/remote-writer').RemoteWriter} remote
-   * @param {CompactOptions['keep']} keep
    * @param {AbortSignal} signal
    * @returns {Promise<Compacted>}
    */
-  compactRemotely (remote, keep, signal) {
-    if (keep !== undefined) throw errors.invalid('the process that owns the shared log compacts it, and cannot call `keep` of another one: compact with `keep` there, where log.role is \'owner\', or delete the records first')
+  compactRemotely (remote, signal) {
     signal.throwIfAborted()
     return new Promise((resolve, reject) => {
       const giveUp = remote.compact(String(this.id), (err, compacted) => err ? reject(err) : resolve(/** @type {Compacted} */ (compacted)))
@@ -135,28 +131,6 @@ class Compacting {
     if (writer === null) throw errors.readOnly(filename, 'compact')
     if (!(writer instanceof Writer) || file.moveTo === null) throw errors.invalid('only a log in a file can be compacted; this one is in a storage')
     return writer
-  }
-
-  /**
-   * @param {(value: any, seq: number) => boolean} keep
-   * @returns {import('./compacted-file').Keep}
-   */
-  keeping (keep) {
-    const { decode, takesText } = this.log.reading
-    return (block, start, end, seq) => {
-      const data = takesText ? block.toString('utf8', start, end) : Buffer.from(block.subarray(start, end))
-      /** @type {unknown} */
-      let isKept
-      try {
-        isKept = keep(decode === null ? data : decode(data, seq), seq)
-      } catch (err) {
-        throw errors.thrown('keep', err)
-      }
-      if (typeof isKept === 'boolean') return isKept
-      // an async function may reject, which nobody else waits for
-      Promise.resolve(isKept).catch(() => {})
-      throw errors.invalid(`keep must return true or false; for the record at offset ${seq} it returned ${format(isKept)}`)
-    }
   }
 
   /**

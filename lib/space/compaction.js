@@ -1,6 +1,6 @@
 'use strict'
 
-// Compaction while the log is open: copies the records that are kept into another file,
+// Compaction while the log is open: copies the records that are not deleted into another file,
 // which then takes the log's place.
 //
 //     copying     blocks are copied in rounds, each with what has come since the one before; records that were deleted
@@ -13,8 +13,6 @@
 const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
-const { countIfNoneDeleted } = require('./deleted-records')
-const { LargeCompactedFile } = require('./large-compacted-file')
 const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { PieceReader } = require('./piece-reader')
@@ -49,15 +47,14 @@ class Compaction {
   /**
    * @param {import('./compacting').Compacting} compacting
    * @param {import('../write/writer').Writer} writer
-   * @param {{ keep: import('./compacted-file').Keep | null, onProgress?: (progress: import('./types').CompactProgress) => void, signal: AbortSignal }} options
+   * @param {{ onProgress?: (progress: import('./types').CompactProgress) => void, signal: AbortSignal }} options
    */
-  constructor (compacting, writer, { keep, onProgress, signal }) {
+  constructor (compacting, writer, { onProgress, signal }) {
     const { file, blocks } = writer
     this.compacting = compacting
     this.writer = writer
     this.file = file
     this.blocks = blocks
-    this.keep = keep
     this.onProgress = onProgress
     this.signal = signal
     this.clock = writer.clock
@@ -91,11 +88,6 @@ class Compaction {
     try {
       await writer.clients.whenFollowed()
       this.throwIfStopped()
-      if (this.keep === null) {
-        const records = await countIfNoneDeleted(this)
-        this.throwIfStopped()
-        if (records !== null) return this.unchanged(records)
-      }
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.throwIfStopped()
         await this.create(path, factor)
@@ -115,20 +107,11 @@ class Compaction {
   }
 
   /**
-   * @param {number} records in the log, none of which is deleted
-   * @returns {Compacted}
-   */
-  unchanged (records) {
-    const { blocks: { start, end }, compacting } = this
-    return { id: String(compacting.id), before: end - start, after: end - start, records, deleted: 0, dropped: 0, start }
-  }
-
-  /**
    * @param {string} path
    * @param {number} factor of the headroom
    */
   async create (path, factor) {
-    const { blocks, writer, keep, file } = this
+    const { blocks, writer, file } = this
     // what the last one could not remove
     await removeUnfinished(path)
     await settleMap(path, String(this.compacting.id))
@@ -142,8 +125,7 @@ class Compaction {
     const { unfinished, unfinishedMap } = namesOf(path)
     this.map = await OffsetMapWriter.create(unfinishedMap, { id: randomUUID(), previousId: String(this.compacting.id), base }, file.status())
     this.fds.push(this.map.fd)
-    const File = keep !== null && blocks.large ? LargeCompactedFile : CompactedFile
-    this.target = await File.create(unfinished, { blockSize, checksum, base, keep }, this.map)
+    this.target = await CompactedFile.create(unfinished, { blockSize, checksum, base }, this.map)
     this.fds.push(this.target.fd)
     file.prepareSuccessor?.(this.target.fd)
   }
@@ -243,7 +225,6 @@ class Compaction {
         if (offset < blocks.start) continue
         if (block.error !== null) throw block.error
         target.add(block.buffer, block.end, offset)
-        if (this.keep !== null) await this.pauseIfLong()
       }
       await this.write(piece.length * blocks.blockSize)
     }
@@ -255,12 +236,6 @@ class Compaction {
     const first = this.blocks.start / this.blocks.blockSize
     for (; this.trimmed < Math.min(first, this.next); this.trimmed++) this.changed.add(this.trimmed)
     this.next = Math.max(this.next, first)
-  }
-
-  /** `keep` may take long. */
-  async pauseIfLong () {
-    const { turn } = this.compacting.log
-    if (turn.checkTime()) await new Promise(resolve => turn.defer(() => resolve(undefined)))
   }
 
   /** @param {number} bytes that were copied */

@@ -50,8 +50,8 @@ async function copyAndMove (compaction) {
     if (!compaction.isSwitched) tail.stay()
     throw err
   }
-  const { records, deleted, dropped } = target
-  return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, dropped, start: base }
+  const { records, deleted } = target
+  return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, start: base }
 }
 
 /**

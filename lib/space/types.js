@@ -30,12 +30,11 @@
  * @property {number} total bytes to copy; they may become more meanwhile
  *
  * @typedef {object} Compacted
- * @property {string} id of the log since; the same as before if no record was deleted and there is no `keep`: the log is as it was then
+ * @property {string} id of the log since
  * @property {number} before bytes from the log's start to its end
  * @property {number} after the same since
  * @property {number} records that were kept
  * @property {number} deleted records that are not there any more
- * @property {number} dropped records for which `keep` returned false
  * @property {number} start of the log since
  *
  * @typedef {object} CompactionMap valid until the next compaction, or until the log is closed
@@ -46,10 +45,7 @@
  */
 
 /**
- * @template [T=any]
  * @typedef {object} CompactOptions
- * @property {(value: T, seq: number) => boolean} [keep] false: the record is dropped; default: all are kept that are not deleted. It is
- *   called once per record, also for those that are appended meanwhile; what it throws ends the compaction
  * @property {(progress: CompactProgress) => void} [onProgress] called about once per MiB; what it throws ends the compaction
  * @property {AbortSignal} [signal] ends the compaction, with its reason
  */

@@ -472,7 +472,7 @@ test('a backup of a log that has been compacted since is made anew, and has its 
   await log.backup(file('backup'))
   await makeLog(file('other'), lines(2500, 7), { blockSize: 1024 })
   await log.del((await seqsOf(log)).filter((_, i) => i % 2 === 0))
-  await log.compact({ keep: () => true })
+  await log.compact()
   await rejects(t, log.backup(file('other')), 'flumelog:invalid', /not a backup/, 'another log')
   t.notOk((await log.backup(file('backup'))).incremental)
   await log.append('new')
@@ -498,7 +498,7 @@ test('a backup of a log that has been compacted twice since is made anew, unless
   fs.copyFileSync(file('backup'), file('unknown'))
   for (let n = 0; n < 2; n++) {
     await log.del((await seqsOf(log))[0])
-    await log.compact({ keep: () => true })
+    await log.compact()
   }
   await rejects(t, log.backup(file('unknown')), 'flumelog:invalid', /not a backup/, 'without its metadata')
   t.notOk((await log.backup(file('backup'))).incremental)
@@ -532,8 +532,8 @@ test('a log that is compacted while it is backed up is backed up as it is before
     await log.del((await seqsOf(log)).filter((_, i) => i % 10 === 0))
     const values = await valuesOf(log)
     let compacting = null
-    const onProgress = () => { compacting ??= log.compact({ keep: () => true }) }
-    await Promise.all([log.backup(file('backup'), n % 2 ? { onProgress } : {}), n % 2 ? null : log.compact({ keep: () => true })])
+    const onProgress = () => { compacting ??= log.compact() }
+    await Promise.all([log.backup(file('backup'), n % 2 ? { onProgress } : {}), n % 2 ? null : log.compact()])
     await compacting
     t.deepEqual([...(await recordsIn(file('backup'))).values()], values, `${values.length} records`)
   }
@@ -600,7 +600,7 @@ test('a backup in the place of a symbolic link that leads nowhere is refused, wi
   const file = testFolder(t)
   const log = await open(file('log'))
   await log.append(lines(10))
-  await log.compact({ keep: () => true })
+  await log.compact()
   fs.symlinkSync(file('nowhere'), file('backup'))
   await rejects(t, log.backup(file('backup')), 'EEXIST', /backup/, 'refused')
   t.deepEqual(filesIn(file('.')).filter(name => !name.startsWith('log')), ['backup'])
@@ -611,7 +611,7 @@ test('a backup that does not get its name leaves nothing', async (t) => {
   const file = testFolder(t)
   const log = await open(file('log'))
   await log.append(lines(10))
-  await log.compact({ keep: () => true })
+  await log.compact()
   const { renameSync } = fs
   t.teardown(() => { fs.renameSync = renameSync })
   fs.renameSync = (from, to) => {
@@ -735,7 +735,7 @@ test('a backup that is complete when a compaction ends is one of the log as it i
   await log.del(seqs[3])
   before = async () => {
     before = async () => {}
-    await log.compact({ keep: () => true })
+    await log.compact()
   }
   await log.backup(name('backup'))
   t.notEqual(log.id, '0', 'it was compacted')

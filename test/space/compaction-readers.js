@@ -42,7 +42,7 @@ tape('a read-only log follows a compaction: its streams go on where they were, l
     const before = log.id
     // what nobody has read yet
     for (const n of round === 0 ? [250, 251, 299] : []) await log.del(seqs[n])
-    await log.compact(round === 0 ? {} : { keep: () => true })
+    await log.compact()
     await log.append(`after ${round}`)
     expectedIds.push([before, log.id])
     seen.push(await next(live))
@@ -84,7 +84,7 @@ tape('at the moment when a read-only log goes on in the compacted file it shows 
     unread: collect(unread)
   })))
   const waited = next(live)
-  await log.compact({ keep: () => true })
+  await log.compact()
   const found = await moved
   const all = numbers(500).map(n => `record ${n}`)
   t.deepEqual(await found.last, ['record 499'], 'a stream from the end that is started then')
@@ -113,7 +113,7 @@ tape('what was deleted since the compaction, before a read-only log goes on in t
   const shown = new Promise(resolve => reader.onCompact(() => resolve(collect(reader.stream()))))
   let openGate
   gate = new Promise(resolve => { openGate = resolve })
-  await log.compact({ keep: () => true })
+  await log.compact()
   const seqs = []
   for await (const { seq } of log.stream()) seqs.push(seq)
   await log.del([seqs[10], seqs[499]])
@@ -156,7 +156,7 @@ tape('what was trimmed before a compaction is trimmed for a read-only log that h
   const { start } = log.flumelog
   const first = seqs.indexOf(start)
   t.ok(start > reader.since.value, 'all that the reader knows is trimmed')
-  await log.compact({ keep: () => true })
+  await log.compact()
   const code = codeOf(reader.get(seqs[100]))
   openGate()
   t.equal(await code, 'flumelog:trimmed')
@@ -198,7 +198,7 @@ tape('a log can be opened read-only at any step of its compaction, and follows t
     await rename(from, to)
     await openReader()
   }
-  await log.compact({ keep: () => true })
+  await log.compact()
   fs.promises.rename = rename
   t.ok(readers.length >= 4, `${readers.length} readers`)
   await log.append('after')
@@ -260,7 +260,7 @@ tape('a log that is compacted while it is being opened read-only is opened as it
   fs.stat = (name, ...args) => {
     if (isCompacted || String(name) !== file) return stat(name, ...args)
     isCompacted = true
-    log.compact({ keep: () => true }).then(() => stat(name, ...args))
+    log.compact().then(() => stat(name, ...args))
   }
   // not blocking: it is looked at by `fs.stat`
   const reader = await open(file, { readOnly: true, blocking: false })
@@ -268,7 +268,7 @@ tape('a log that is compacted while it is being opened read-only is opened as it
   t.ok(isCompacted)
   t.equal(reader.id, log.id)
   t.deepEqual(await collect(reader.stream()), numbers(100).map(n => `record ${n}`))
-  await log.compact({ keep: () => true })
+  await log.compact()
   await log.append('after')
   t.deepEqual((await collect(reader.stream({ live: true, limit: 101 }))).slice(100), ['after'])
   await log.close()
@@ -279,7 +279,7 @@ tape('a read-only log whose file is replaced by another one fails, as it does wi
   const folder = testFolder(t)
   const log = await open(folder('log'), SMALL)
   await log.append(['a', 'b'])
-  await log.compact({ keep: () => true })
+  await log.compact()
   await log.close()
   const reader = await open(folder('log'), { readOnly: true })
   const live = reader.stream({ live: true })
@@ -322,7 +322,8 @@ tape('the views of flumedb are rebuilt by themselves when the log is compacted, 
   await promised(cb => db.close(cb))
 
   const alone = await open(file, { ...SMALL, codec })
-  await alone.compact({ keep: ({ n }) => n < 50 })
+  for await (const { value: { n }, seq } of alone.stream()) if (n >= 50) await alone.del(seq)
+  await alone.compact()
   await alone.close()
   ;({ log, db } = make())
   await check('after a restart', kept.filter(n => n < 50))

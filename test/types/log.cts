@@ -219,9 +219,9 @@ log.trim({ lt: 5 }, (err, start) => start + 1)
 log.stream({ gt: 5, fromStart: true })
 log.reclaim()
 log.compact((err, { before, after, records }) => before - after + records)
-log.compact({ keep: ({ text }, seq) => text !== '' && seq > 0, onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { id }) => id.length)
-// @ts-expect-error it says which records are kept
-log.compact({ keep: 'all' }, () => {})
+log.compact({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { id }) => id.length)
+// @ts-expect-error records are deleted before
+log.compact({ keep: () => true }, () => {})
 const forget: () => void = log.onCompact(async ({ id, previousId, map }) => [id, previousId?.length, (await map(5))?.toFixed()])
 const identity: string | null = log.id
 log.reclaim((err, { blocks, bytes }) => blocks + bytes)

@@ -71,7 +71,7 @@ console.log(backedUp.bytes + backedUp.copied + backedUp.deleted, backedUp.increm
 await log.del([seq, last])
 await log.del({ gt: seq, lte: last })
 const start: number = await log.trim({ lt: log.start + 1 })
-const { before, after }: { before: number, after: number } = await log.compact({ keep: ({ text }) => text !== '' })
+const { before, after }: { before: number, after: number } = await log.compact({ onProgress: ({ bytes }) => bytes })
 console.log(before - after, (await log.compact()).records, log.id?.length)
 const forget: () => void = log.onCompact(({ map }) => map(5).then(seq => seq?.toFixed()))
 forget()

@@ -261,6 +261,11 @@ class Member {
     this.start('reclaim', async () => { await this.log.reclaim() })
   }
 
+  /** Whether it compacts the log, for itself or for a client. */
+  get isCompacting () {
+    return this.log !== null && this.process.require('./lib/log').logBehind(this.log.flumelog).compacting.current !== null
+  }
+
   compact () {
     const { simulation: { generation } } = this
     this.simulation.compactions++
@@ -317,32 +322,6 @@ class Member {
     this.start('verify', async () => {
       const { valid, closed, ranges } = await process.require('./maintenance').verify(filename)
       if (!valid || !closed) this.problem(`verify says ${JSON.stringify({ valid, closed, ranges })}`)
-    })
-  }
-
-  /** @param {number} share of the records that are kept */
-  compactKeeping (share) {
-    const { log, simulation } = this
-    const { model, random } = simulation
-    simulation.compactions++
-    const ended = simulation.generation.startCompaction(false)
-    /** @type {Set<Entry>} */
-    const left = new Set()
-    this.start('compact, keep', async () => {
-      const result = await log.compact({
-        keep: (value, seq) => {
-          const entry = model.entries.get(String(value))
-          if (entry === undefined) this.problem(`keep was given a record at ${seq} that nobody has appended: ${String(value).slice(0, 40)}`)
-          // it may be asked again
-          if (entry === undefined || (!left.has(entry) && random() < share)) return true
-          if (entry.deletion === 'no') entry.deletion = 'asked'
-          left.add(entry)
-          return false
-        }
-      }).finally(() => { if (this.process.isAlive) ended() })
-      this.note(`compacted: ${JSON.stringify(result)}`)
-      if (!this.process.isAlive) return
-      for (const entry of left) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })
     })
   }
 
