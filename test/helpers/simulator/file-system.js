@@ -231,9 +231,13 @@ class Calls {
     const file = this.file(fd, 'write')
     if ((file.flags & 3) === constants.O_RDONLY) throw failure('EBADF', 'write', '')
     if (length === 0) return 0
-    const { isTorn, random, world: { shortWrites } } = this.owner
+    const { tornAt, random, world: { shortWrites } } = this.owner
     const at = position ?? file.inode.size
-    if (isTorn) length = 1 + random.below(length)
+    if (tornAt > 0) {
+      length = 1 + random.below(length)
+      length -= (at + length) % tornAt
+      if (length <= 0) return 0
+    }
     // a disk without room, a quota, or a limit to the file's size cuts what is new
     const least = Math.max(1, file.inode.size - at)
     const size = shortWrites > 0 && least < length && random() < shortWrites ? least + random.below(length - least) : length

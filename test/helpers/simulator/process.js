@@ -2,7 +2,7 @@
 
 // A simulated process. When it is killed, nothing that it has started calls back, its files are closed and its connections broken.
 
-const { failure } = require('./disk')
+const { PAGE_SIZE, failure } = require('./disk')
 const { Calls } = require('./file-system')
 const { Modules } = require('./modules')
 const { randomFrom } = require('../random')
@@ -20,8 +20,8 @@ class Process {
     this.isStopped = false
     /** Whether it waits for a synchronous call, while other processes run. */
     this.isInCall = false
-    /** Whether the write in progress fails, and writes a part. */
-    this.isTorn = false
+    /** A write that does not write everything ends at a multiple of this many bytes; 0: the write in progress writes everything. */
+    this.tornAt = 0
     /** What was to run while it was stopped. @type {Array<() => void>} */
     this.backlog = []
     /** @type {Set<any>} */
@@ -126,7 +126,7 @@ class Process {
     this.letOthersRun()
     const fault = this.world.faultOf(this, name, args)
     if (fault !== null) {
-      this.tear(name, apply)
+      this.tear(name, apply, false)
       throw fault
     }
     return apply()
@@ -159,7 +159,7 @@ class Process {
       let error = fault
       try {
         if (fault === null && isDone) result = apply()
-        else this.tear(name, apply)
+        else this.tear(name, apply, fault === null)
       } catch (err) {
         error = err
       }
@@ -213,16 +213,17 @@ class Process {
    * A write that fails, or whose process is killed, may have written a part.
    * @param {string} name of the call
    * @param {() => any} apply
+   * @param {boolean} isKilled then whole pages are written: Linux looks for a kill between two of them
    */
-  tear (name, apply) {
+  tear (name, apply, isKilled) {
     if (!['write', 'writev'].includes(name) || this.world.random() < 0.5) return
-    this.isTorn = true
+    this.tornAt = isKilled ? PAGE_SIZE : 1
     try {
       apply()
     } catch {
       // it fails anyway
     } finally {
-      this.isTorn = false
+      this.tornAt = 0
     }
   }
 
@@ -234,7 +235,7 @@ class Process {
    */
   countCall (name = '', apply) {
     if (this.isAlive && --this.callsToLive > 0) return true
-    if (this.isAlive && apply !== undefined) this.tear(name, apply)
+    if (this.isAlive && apply !== undefined) this.tear(name, apply, true)
     if (this.isAlive) this.world.kill(this, 'at a call of the system')
     return false
   }
