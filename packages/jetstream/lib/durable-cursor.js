@@ -38,7 +38,7 @@ const checkCommitNames = optionNames('commit', ['sync'])
  * @property {string} reply the subject that takes its acknowledgement
  * @property {number} at when it was received
  *
- * @typedef {{ missing: number, received: number, end: (code: number) => void }} Request
+ * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => void }} Request
  * @typedef {{ live: boolean, isOver: boolean, wake: () => void }} Reader
  */
 
@@ -136,7 +136,7 @@ class DurableCursor {
       reader.wake()
       this.readers.delete(reader)
       // or the server would give what nobody waits for
-      if (this.readers.size === 0) this.request?.end(EXPIRED)
+      if (this.readers.size === 0) this.request?.cancel()
     }
     return (abort, cb) => {
       if (abort) {
@@ -245,6 +245,13 @@ class DurableCursor {
           if (code === SILENT) this.late.push(subscription)
           else if (!subscription.isClosed()) subscription.unsubscribe()
           resolve(code)
+        },
+        cancel: () => {
+          clearTimeout(timer)
+          // what is on its way counts as given
+          const drained = connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
+          this.returns = Promise.allSettled([this.returns, drained])
+          resolve(EXPIRED)
         }
       }
       this.request = request
@@ -355,6 +362,8 @@ class DurableCursor {
   async finish () {
     await this.commits
     for (const { wake } of this.readers) wake()
+    // and what is on its way
+    await this.returns
     for (const subscription of this.late) if (!subscription.isClosed()) subscription.unsubscribe()
     this.giveBack(this.takeAll())
     await this.returns

@@ -33,6 +33,25 @@ withServer('cursors of a JetStream stream', (shared) => {
     return { stream, log }
   }
 
+  test('a stream that is left while records are on their way keeps none of them from others', async (t) => {
+    const { stream, log } = await filled(3)
+    const nats = await connect({ servers: shared.server.url })
+    for (const live of [false, true]) {
+      const cursor = log.cursor(`live-${live}`, { commitWithin: NEVER })
+      await cursor.ready()
+      const requests = nats.subscribe(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${cursor.name}`, { max: 1 })
+      await nats.flush()
+      const source = cursor.cursor.stream({ live })
+      const first = new Promise(resolve => source(null, resolve))
+      for await (const request of requests) t.ok(request.reply)
+      source(true, () => {})
+      await first
+      await cursor.close()
+      t.deepEqual(await collect(open({ stream }).cursor(cursor.name).stream({ values: false })), [1, 2, 3])
+    }
+    await nats.close()
+  })
+
   test('a cursor goes on after the record that was committed last, also in another process', async (t) => {
     const { stream, log } = await filled(5)
     const cursor = log.cursor('worker', { commitWithin: NEVER })
