@@ -8,6 +8,7 @@
 const { CopiedLog, onAbort } = require('flumelog-random-access-file/blocks')
 const { mirrorSettingsOf } = require('./lib/mirror-options')
 const { settingsOf } = require('./lib/options')
+const { createPartitionedLog } = require('./lib/partitioned-log')
 const { createStreamLog } = require('./lib/stream-log')
 
 /**
@@ -39,6 +40,28 @@ const { createStreamLog } = require('./lib/stream-log')
  */
 
 /**
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what can be appended
+ * @typedef {import('./lib/types').PartitionedLog<T, A>} PartitionedLog
+ */
+
+/**
+ * Opens a log in several streams, which are created if they do not exist.
+ *
+ * @template T
+ * @overload
+ * @param {Options<T> & { codec: Codec<T>, partitions: number, key: (value: T) => string }} options
+ * @returns {PartitionedLog<T>}
+ * @throws flumelog:invalid if an option is invalid
+ */
+/**
+ * Opens a log of Buffers in several streams.
+ *
+ * @overload
+ * @param {Options & { codec?: undefined, partitions: number, key: (value: any) => string }} options
+ * @returns {PartitionedLog<Buffer, Uint8Array | string>}
+ */
+/**
  * Opens a log in a stream, which is created if it does not exist. Errors of the connection are given to `onReady` and to every call made
  * on the log. An open log keeps the process alive: close it.
  *
@@ -67,7 +90,8 @@ const { createStreamLog } = require('./lib/stream-log')
  * @returns {any}
  */
 function JetStreamLog (options) {
-  return createStreamLog(settingsOf(options))
+  const settings = settingsOf(options)
+  return settings.partitions === undefined ? createStreamLog(settings) : createPartitionedLog(settings)
 }
 
 /**

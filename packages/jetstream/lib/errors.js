@@ -80,6 +80,13 @@ const notOfStream = (filename, what) => createError('flumelog:invalid',
 
 /**
  * @param {string} filename
+ * @param {string} what was called
+ */
+const notOfPartitions = (filename, what) => createError('flumelog:invalid',
+  `${filename}: ${what} is not available for a log with partitions; call it on one of log.partitions`, { filename })
+
+/**
+ * @param {string} filename
  * @param {number} length of the record in bytes
  * @param {number} most in bytes
  */
@@ -143,4 +150,4 @@ const cursorLost = (filename, name, cause) => createError('flumelog:replaced',
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
   `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
-module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex, cursorLost }
+module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, notOfPartitions, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex, cursorLost }

@@ -15,6 +15,9 @@ const errors = require('./errors')
  *   `name`; it stays open when the log is closed
  * @property {string} [subject] what the subjects of the records start with; default: the name of the stream
  * @property {import('flumelog-random-access-file').Codec<T> | 'json'} [codec] `'json'`: records are values of JSON. Default: records are Buffers; Uint8Arrays and strings can be appended too
+ * @property {number} [partitions] how many streams share the log, by `key`: STREAM-0, STREAM-1 and so on, and the same for `subject`; 1 to 1024. It cannot be changed later
+ * @property {(value: any) => string} [key] with `partitions`: of a value that is appended. Records with the same key keep their order
+ * @property {StreamSettings} [config] more settings of the stream, if it is created, with the names and units of the server
  * @property {number} [replicas] number of servers that store the stream, if it is created: 1, 3 or 5; default 1
  * @property {number} [duplicateWindow] milliseconds, 100 or more, for which the key of an append holds: of a stream that is created; default 120000. An existing one with a shorter window is refused
  * @property {string} [user] with `pass`
@@ -28,6 +31,8 @@ const errors = require('./errors')
  * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
  * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000
  * @property {boolean} [readOnly] refuse appends and deletions; default false
+ *
+ * @typedef {Partial<Pick<import('@nats-io/jetstream').StreamConfig, (typeof CONFIG_NAMES)[number]>>} StreamSettings
  *
  * @typedef {object} TlsOptions
  * @property {string} [ca] certificates to trust, in PEM
@@ -44,8 +49,13 @@ const errors = require('./errors')
 /** Milliseconds: about a hundred days. */
 const MAX_WINDOW = Math.floor(Number.MAX_SAFE_INTEGER / 1e6)
 
+/** Settings of a stream that do not change what a log is. */
+const CONFIG_NAMES = /** @type {const} */ (['description', 'max_msgs', 'max_bytes', 'max_age', 'discard', 'compression', 'placement', 'metadata'])
+const MAX_PARTITIONS = 1024
+
+const checkConfigNames = optionNames('config', [...CONFIG_NAMES])
 const checkNames = optionNames('the log', [
-  'stream', 'servers', 'connection', 'subject', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
+  'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
 ])
 
 /**
@@ -71,6 +81,12 @@ function settingsOf (options) {
     throw errors.invalid(`duplicateWindow must be an integer from 100 to ${MAX_WINDOW}; it is ${format(duplicateWindow)}`)
   }
   const { codec, highWaterMark, overflow, readOnly } = options
+  const { partitions, key, config = {} } = options
+  checkConfigNames(config)
+  if (partitions !== undefined && !(Number.isInteger(partitions) && partitions >= 1 && partitions <= MAX_PARTITIONS)) {
+    throw errors.invalid(`partitions must be an integer from 1 to ${MAX_PARTITIONS}; it is ${format(partitions)}`)
+  }
+  if (partitions === undefined ? key !== undefined : typeof key !== 'function') throw errors.invalid(`key must be a function with partitions, and not be given without; it is ${format(key)}`)
   const { creds, tls, connection } = options
   if (connection !== undefined) {
     if (typeof connection?.isClosed !== 'function') throw errors.invalid(`connection must be a connection of @nats-io/transport-node; it is ${format(connection)}`)
@@ -85,6 +101,13 @@ function settingsOf (options) {
     connection,
     subject,
     ...commonSettingsOf({ codec, highWaterMark, overflow, readOnly }),
+    partitions,
+    key,
+    config,
+    /** Of a stream that is one of several: which of how many. @type {string | undefined} */
+    partition: undefined,
+    /** Settled when it may be opened. @type {Promise<void> | undefined} */
+    waitFor: undefined,
     replicas,
     duplicateWindow,
     user: options.user,

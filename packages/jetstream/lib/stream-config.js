@@ -10,6 +10,8 @@ const MAX_MESSAGE = 1024 * 1024
 const HEADERS = 1024
 /** Milliseconds for which the key of an append holds: the server's default. */
 const DUPLICATE_WINDOW = 120_000
+/** In the metadata of a stream that is one of the partitions of a log: which of how many. */
+const PARTITION = 'flumelog-partition'
 /** Per millisecond. */
 const NANOSECONDS = 1e6
 /** Code of the server: a stream of this name has other settings. */
@@ -25,19 +27,21 @@ const NAME_IN_USE = 10058
  * @param {import('./options').Settings} settings
  * @returns {any} of a stream that is created
  */
-function configOf ({ stream, subject, replicas, duplicateWindow = DUPLICATE_WINDOW }) {
+function configOf ({ stream, subject, replicas, duplicateWindow = DUPLICATE_WINDOW, config, partition }) {
   return {
+    // a stream that is full refuses appends instead of dropping the oldest records
+    discard: 'new',
+    max_msgs: -1,
+    max_bytes: -1,
+    max_age: 0,
+    ...config,
+    metadata: { ...config.metadata, ...(partition !== undefined && { [PARTITION]: partition }) },
     name: stream,
     subjects: [`${subject}.>`],
     storage: 'file',
     retention: 'limits',
-    // a stream that is full refuses appends instead of dropping the oldest records
-    discard: 'new',
     num_replicas: replicas,
     max_msg_size: MAX_MESSAGE,
-    max_msgs: -1,
-    max_bytes: -1,
-    max_age: 0,
     duplicate_window: duplicateWindow * NANOSECONDS,
     allow_direct: true,
     allow_atomic: true
@@ -101,7 +105,9 @@ function findStream (connection) {
  * @param {import('./options').Settings} settings
  * @returns {string | null} why it cannot be used
  */
-function problemOf ({ subjects = [], retention, allow_direct: direct, allow_atomic: atomic, duplicate_window: window = 0 }, { subject, readOnly, duplicateWindow = 0 }) {
+function problemOf ({ subjects = [], retention, allow_direct: direct, allow_atomic: atomic, duplicate_window: window = 0, metadata }, { subject, readOnly, duplicateWindow = 0, partition }) {
+  const found = metadata?.[PARTITION]
+  if (partition !== undefined && found !== partition) return `the stream is ${found === undefined ? 'no partition of a log' : `partition ${found}`}, and it would have to be ${partition}: the number of partitions cannot be changed`
   if (retention !== 'limits') return `its retention is ${retention}, so it loses each record that a consumer has taken; a log needs limits`
   if (!direct) return 'allow_direct is off in the settings of the stream, and reads need it'
   if (readOnly) return null

@@ -14,6 +14,7 @@ const { checkCursor, listCursors } = require('./cursor-consumer')
 const { deleteRecords } = require('./deletion')
 const { DurableCursor } = require('./durable-cursor')
 const { Follower } = require('./follower')
+const { missingMembers } = require('./missing-members')
 const { commonSettingsOf } = require('./options')
 const { Publisher } = require('./publisher')
 const { Reader, problemOf } = require('./reader')
@@ -103,6 +104,7 @@ class StreamLog {
 
   async open () {
     const { connection, settings, publisher } = this
+    await settings.waitFor
     await connection.open()
     const info = await openStream(connection)
     const { created, state: { last_seq: last } } = info
@@ -417,12 +419,6 @@ function rethrow (err) {
  */
 function createStreamLog (settings) {
   const log = new StreamLog(settings)
-  const missing = (/** @type {string} */ name) => (/** @type {any[]} */ ...args) => {
-    const cb = args.at(-1)
-    const error = errors.notOfStream(log.filename, name)
-    if (typeof cb !== 'function') throw error
-    process.nextTick(cb, error)
-  }
   const members = {
     filename: settings.filename,
     codec: settings.codec,
@@ -458,7 +454,7 @@ function createStreamLog (settings) {
       mustBeFunction('the listener', listener)
       return noop
     },
-    ...Object.fromEntries(['trim', 'compact', 'reclaim', 'backup'].map(name => [name, missing(name)]))
+    ...missingMembers(['trim', 'compact', 'reclaim', 'backup'], name => errors.notOfStream(log.filename, name))
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),

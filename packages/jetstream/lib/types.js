@@ -32,4 +32,44 @@
  * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search' | 'cursor'> & SearchMembers<T> & CursorMembers<T>} JetStreamLog
  */
 
+/** @typedef {number[]} Position a seq for each partition, -1 for none */
+
+/**
+ * @typedef {object} PartitionedStreamOptions
+ * @property {Position} [gt] only records after this position
+ * @property {Position} [lte] only records up to this position
+ * @property {boolean} [live] at the end of the log, wait for more records; default false
+ * @property {boolean} [old] false: only records acknowledged after the call; implies `live`; default true
+ * @property {number} [limit] of `stream`: end after this number of records; default 0: no limit
+ * @property {boolean} [seqs] give each record's seq; default true
+ * @property {boolean} [values] give each record's value; default true
+ */
+
+/**
+ * @template T
+ * @typedef {Omit<import('flumelog-random-access-file').Cursor<T>, 'seq' | 'onReady'> & { seq: Position | undefined, onReady: (cb: (err: CallbackError | null, position: Position) => void) => void }} PartitionedCursor
+ */
+
+/**
+ * @template T
+ * @template A
+ * @typedef {object} PartitionMembers
+ * @property {Array<JetStreamLog<T, A>>} partitions the log of each stream
+ * @property {(value: A) => number} partitionOf which of them is that of a value
+ * @property {{ value: Position | undefined } & ((listener: (position: Position) => unknown, immediately?: boolean) => () => void)} since
+ * @property {(options?: PartitionedStreamOptions) => (abort: any, cb: (end: any, item?: any) => void) => void} stream
+ * @property {(options?: Omit<PartitionedStreamOptions, 'limit'>) => (abort: any, cb: (end: any, items?: any[]) => void) => void} batches
+ * @property {(what: number | number[], cb?: (err: CallbackError | null) => void) => void} del
+ * @property {(name: string, options?: import('./cursor-consumer').CursorOptions) => PartitionedCursor<T>} cursor
+ * @property {(cb: (err: CallbackError | null, cursors: Array<{ name: string, seq: Position, held: boolean }>) => void) => void} cursors
+ * @property {() => Array<import('flumelog-random-access-file').Stats & { reconnects: number }>} stats of each partition
+ */
+
+/**
+ * A log that several streams share. What it does not have, each of `partitions` has.
+ * @template [T=Buffer] a record, as the codec decodes it
+ * @template [A=T] what can be appended
+ * @typedef {Pick<JetStreamLog<T, A>, 'append' | 'get' | 'onReady' | 'onDrain' | 'sync' | 'close' | 'codec'> & PartitionMembers<T, A>} PartitionedLog
+ */
+
 module.exports = {}

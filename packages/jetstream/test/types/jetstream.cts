@@ -32,6 +32,13 @@ log.get(1, (err, value) => console.log(err?.code === 'flumelog:server', value.te
 JetStreamLog(options).get(1, (err, value) => console.log(err, value.readInt8(0)))
 wrap(log).get(1).then(({ text }) => console.log(text))
 console.log(typed)
+const partitioned: JetStreamLog.PartitionedLog<Message> = JetStreamLog({ stream: 'messages', codec, partitions: 4, key: ({ text }) => text, config: { max_age: 1e9, compression: 's2' as any } })
+partitioned.append({ text: 'a', time: 1 }, { after: -1 }, (err, seq) => console.log(err?.code, seq.toFixed(), partitioned.since.value?.length))
+partitioned.stream({ gt: [-1, -1, -1, -1], live: true })
+// @ts-expect-error: without an order
+partitioned.search(() => 0, () => {})
+// @ts-expect-error: a setting that a log needs as it is
+JetStreamLog({ stream: 'messages', config: { storage: 'memory' } })
 log.cursor('c', { commitWithin: 1000, inFlight: 1 }).commit(1, err => console.log(err?.code))
 // @ts-expect-error: an option that does not exist
 log.cursor('c', { within: 1 })
