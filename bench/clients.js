@@ -23,7 +23,6 @@ const loads = [
     note: 'each append is made in a turn of its own, up to 1024 in flight; the owner may still acknowledge several at once'
   },
   { name: 'shared log, gathered', store: 'ours', way: 'gathered', hasOwner: true, note: 'each client has up to 1024 appends in flight' },
-  { name: 'shared log, gathered, ackInterval: 5', store: 'ours', way: 'gathered', hasOwner: true, options: { ackInterval: 5 } },
   { name: 'better-sqlite3, 1 per transaction', store: 'sqlite', way: 'lock-step', hasOwner: false },
   { name: 'better-sqlite3, 100 per transaction', store: 'sqlite', way: 'batches', hasOwner: false },
   { name: 'lmdb, 1 per transaction', store: 'lmdb', way: 'lock-step', hasOwner: false },

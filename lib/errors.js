@@ -434,13 +434,6 @@ exports.otherChecksum = (filename, checksum) => createError('flumelog:invalid',
   `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all processes`, { filename })
 
 /**
- * @param {string | null} filename
- * @param {number} most
- */
-exports.tooManyClients = (filename, most) => createError('flumelog:unreachable',
-  `${nameOf(filename)}: the process that owns the log already has ${most} connections, the maximum`, { filename })
-
-/**
  * @param {string} message what was received, and what would be right
  * @param {unknown} [cause]
  */

@@ -48,7 +48,6 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} [shared] let several processes append: the first one owns the file, the others send it what they append; default false.
  *   See docs/processes.md
  * @property {number} [timeout] with `shared`: milliseconds that the owner may be silent before calls get `flumelog:unreachable`; default 10000
- * @property {number} [ackInterval] with `shared`: milliseconds for which the owner holds back acknowledgements to gather more; default 0
  * @property {import('./space/retain-options').RetainOptions} [retain] trim blocks at the head of the log, as `trim` does, as far as these limits
  *   allow; with `shared`, those of the owner count; default: everything stays
  * @property {boolean} [large] store records that do not fit into a block, of up to 256 MiB, in chunks, and read them as they were appended;
@@ -72,7 +71,6 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} blocking
  * @property {boolean} shared
  * @property {number} timeout
- * @property {number} ackInterval
  * @property {import('./space/retain-options').RetainOptions | null} retain
  * @property {boolean} large
  * @property {boolean} readOnly
@@ -88,7 +86,7 @@ const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 /** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
 const checkNames = optionNames('the log', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
-  'blocking', 'shared', 'timeout', 'ackInterval', 'retain', 'large', 'readOnly'
+  'blocking', 'shared', 'timeout', 'retain', 'large', 'readOnly'
 ], ['offsetCodec'])
 
 /**
@@ -140,8 +138,6 @@ function settingsOf (options) {
   const shared = mustBeBoolean('shared', options.shared ?? false)
   const timeout = options.timeout ?? 10_000
   mustBeInteger('timeout', timeout, 1, 2 ** 31 - 1)
-  const ackInterval = options.ackInterval ?? 0
-  mustBeInteger('ackInterval', ackInterval, 0, 2 ** 31 - 1)
   const lock = options.lock ?? true
   if (![true, false, 'required'].includes(lock)) throw errors.invalid(`lock must be true, false or 'required'; it is ${format(lock)}`)
   if (shared && readOnly) throw errors.invalid('shared and readOnly cannot be combined: a log that is only read needs no owner')
@@ -149,7 +145,7 @@ function settingsOf (options) {
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
   const overflow = checkOverflow(options.overflow ?? 'queue')
   const retain = retainOf(options.retain)
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, ackInterval, retain, large, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, retain, large, readOnly }
 }
 
 /**

@@ -121,7 +121,6 @@ const targets = [
   { number: 9, what: '3 clients, gathered, relative to a bare loop', of: clients(3)('shared log, gathered'), over: [clients(3)('bare loop')], ...RATE, cold: atLeast(0.6) },
   { number: 9, what: '8 clients, gathered, relative to a bare loop', of: clients(8)('shared log, gathered'), over: [clients(8)('bare loop')], ...RATE, cold: atLeast(0.6) },
   { number: 9, what: 'a bare loop with 8 clients, relative to one', of: clients(8)('bare loop'), over: [clients(1)('bare loop')], ...RATE },
-  { number: 9, what: '8 clients, gathered, relative to the same with ackInterval: 5', of: clients(8)('shared log, gathered'), over: [clients(8)('shared log, gathered, ackInterval: 5')], ...RATE },
   { number: 9, what: 'one client, lock-step, relative to rave-level with an idle leader', of: clients(1)('shared log, lock-step'), over: [clients(1)('rave-level, put, idle leader')], ...RATE, cold: atLeast(1) },
   { number: 9, what: 'the same, relative to rave-level in the process of its leader', of: clients(1)('shared log, lock-step'), over: [clients(1)('rave-level, put')], ...RATE, cold: atLeast(1) },
   { number: 9, what: '3 clients, lock-step, relative to 3 processes with rave-level', of: clients(3)('shared log, lock-step'), over: [clients(3)('rave-level, put')], ...RATE, cold: atLeast(1) },

@@ -16,6 +16,8 @@ const { NEW } = require('../storage/whole-file')
 const IS_WINDOWS = process.platform === 'win32'
 /** Bytes in the path of a socket: Linux has room for 107, macOS for 103. Node.js 20 truncates a longer one. */
 const MAX_PATH = 100
+/** Others are closed at once, and their clients try again: each takes a file descriptor. */
+const MAX_CONNECTIONS = 1024
 /** The socket's path in the directory where it is created. */
 const UNPLACED = `${path.sep}flumelog.socket`
 /** Codes of errors of connect(2): nobody listens, or the owner is closing or has more new connections than it can accept. */
@@ -36,6 +38,7 @@ class Address {
    */
   async listen (log, onconnection) {
     const server = net.createServer(onconnection)
+    server.maxConnections = MAX_CONNECTIONS
     try {
       if (!IS_WINDOWS) return new Listener(server, this.name, await placeSocket(server, this.name, log))
       await bind(server, this.name)

@@ -3,105 +3,34 @@
 // A client becomes the owner: its own writer gets what it has sent and is not answered, unless the owner before has stored it, as it gets what
 // other clients send. Its callers notice nothing.
 
-const layout = require('../format/layout')
-const { ATOMIC, FORCED } = require('./frames')
-
-/**
- * @typedef {import('./frame-packer').Frame} Frame
- * @typedef {import('./requests').Request} Request
- * @typedef {import('./remote-writer').RemoteWriter} RemoteWriter
- */
-
-/** Both sides of the connection of this process to itself: the channel of its client, and the sender of its owner. */
-class Loopback {
-  /**
-   * @param {RemoteWriter} remote
-   * @param {import('./known-clients').KnownClients} clients
-   * @param {import('./known-clients').KnownClient} client
-   * @param {import('./intake').Intake} intake
-   */
-  constructor (remote, clients, client, intake) {
-    this.remote = remote
-    this.clients = clients
-    this.client = client
-    this.intake = intake
-  }
-
-  /** @param {Array<Frame | Request>} items */
-  send (items) {
-    for (const item of items) {
-      if ('ask' in item) this.intake.execute(this, { request: item.id, ask: item.ask, cost: 0 })
-      else this.intake.append(this, batchOf(item))
-    }
-  }
-
-  /**
-   * @param {import('./intake').Batch} batch
-   * @param {import('./known-clients').StoredRun} run
-   */
-  stored (batch, run) {
-    this.remote.onack(run)
-    this.forgetIfDone()
-    this.remote.settle()
-  }
-
-  /**
-   * @param {import('./intake').Batch} batch
-   * @param {import('./frames').Conflict} conflict
-   */
-  refused (batch, conflict) {
-    this.remote.onconflict(conflict)
-    this.forgetIfDone()
-    this.remote.settle()
-  }
-
-  /** @param {Error} err */
-  failed (err) {
-    this.remote.onnack(err)
-    this.forgetIfDone()
-    this.remote.settle()
-  }
-
-  /**
-   * @param {import('./intake').Asked} asked
-   * @param {Error | null} err
-   * @param {import('./requests').Result} [result]
-   */
-  reply ({ request }, err, result) {
-    this.remote.onreply(request, err, result)
-    this.remote.settle()
-  }
-
-  /** When this process dies, nobody is left to ask what has become of the records. */
-  forgetIfDone () {
-    if (this.client.packed.length === 0) this.clients.drop(this.client)
-  }
-}
+/** @typedef {import('./remote-writer').RemoteWriter} RemoteWriter */
 
 /**
  * Callers are answered by `settle`.
  * @param {RemoteWriter} remote
  * @param {string} id of this process as a client
- * @param {import('./intake').Intake} intake
+ * @param {import('./server').Server} server
  */
-function adopt (remote, id, intake) {
-  const { writer, clients } = intake
-  const { blockSize, checksum } = writer.blocks
+function adopt (remote, id, server) {
+  const { clients } = server
+  const { writer: { counts, blocks: { blockSize, checksum } } } = /** @type {import('./server').OpenLog} */ (server.log)
   const { client, isUnknown } = clients.adopt(id)
-  const loopback = new Loopback(remote, clients, client, intake)
+  // when this process dies, nobody is left to ask what has become of the records
+  const forgetIfDone = () => { if (client.packed.length === 0) clients.drop(client) }
+  /** @type {import('./server').Answer} */
+  const answer = (type, message) => {
+    remote.onanswer(type, message)
+    forgetIfDone()
+    remote.settle()
+  }
   remote.disconnected()
-  remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, loopback)
-  addCounts(writer.counts, remote.counts)
-  loopback.forgetIfDone()
-}
-
-/**
- * @param {Frame} frame
- * @returns {import('./intake').Batch}
- */
-function batchOf ({ records, first, count, flags, after }) {
-  const bytes = records.length - count * layout.FRAME_SIZE
-  return { records, first, count, bytes, isForced: (flags & FORCED) !== 0, isAtomic: (flags & ATOMIC) !== 0, after, cost: 0 }
+  remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, {
+    send (items) {
+      for (const item of items) 'ask' in item ? server.execute(item, answer) : server.append(client, item, answer)
+    }
+  })
+  addCounts(counts, remote.counts)
+  forgetIfDone()
 }
 
 /**

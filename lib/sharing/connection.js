@@ -6,17 +6,13 @@ const errors = require('../errors')
 const frames = require('./frames')
 const { FrameReader } = require('./frame-reader')
 
-/** What the owner may send at once: a WELCOME with the runs of a whole window is the largest. */
-const MAX_FRAME = 16 * 1024 * 1024
+const ANSWERS = new Set([frames.ACK, frames.NACK, frames.CONFLICT, frames.REPLY])
 
 /**
  * @typedef {object} Listeners
  * @property {() => void} onheard the owner has said something
  * @property {() => void} onlook the log has changed
- * @property {(run: import('./frames').Run) => void} onack
- * @property {(conflict: import('./frames').Conflict) => void} onconflict
- * @property {(error: Error) => void} onnack the connection ends
- * @property {(request: number, error: Error | null, result?: import('./requests').Result) => void} onreply
+ * @property {(type: number, message: any) => void} onanswer
  * @property {() => void} oninput everything that has arrived at once was passed on
  * @property {() => void} onclose called once
  */
@@ -30,7 +26,7 @@ class Connection {
   constructor (socket, hello, listeners) {
     this.socket = socket
     this.listeners = listeners
-    this.reader = new FrameReader((type, body) => this.onframe(type, body), MAX_FRAME)
+    this.reader = new FrameReader((type, body) => this.onframe(type, body))
     this.isWelcome = false
     /** @type {(welcome: import('./frames').Welcome | null) => void} */
     this.onwelcome = () => {}
@@ -65,40 +61,31 @@ class Connection {
   onframe (type, body) {
     const { listeners } = this
     if (this.isOver) return
-    switch (type) {
-      case frames.REFUSED:
-        this.refusal = frames.decode(type, body).error
-        return this.close()
-      case frames.PONG: return listeners.onheard()
-      case frames.WELCOME:
-        listeners.onheard()
-        this.isWelcome = true
-        return this.onwelcome(frames.decode(type, body))
+    if (type === frames.REFUSED) {
+      this.refusal = frames.decode(type, body).error
+      return this.close()
     }
     listeners.onheard()
-    if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
-    switch (type) {
-      case frames.ACK: return listeners.onack(frames.decodeAck(body))
-      case frames.CONFLICT: return listeners.onconflict(frames.decode(type, body))
-      case frames.LOOK: return listeners.onlook()
-      case frames.NACK:
-        listeners.onnack(frames.decode(type, body).error)
-        return this.close()
-      case frames.REPLY: {
-        const { request, error = null, result } = frames.decode(type, body)
-        return listeners.onreply(request, error, result)
-      }
+    if (type === frames.WELCOME) {
+      this.isWelcome = true
+      return this.onwelcome(frames.decode(type, body))
     }
+    if (type === frames.PONG) return
+    if (!this.isWelcome) throw errors.protocol(`the owner has sent a frame of type ${type} before WELCOME`)
+    if (type === frames.LOOK) return listeners.onlook()
+    if (!ANSWERS.has(type)) return
+    listeners.onanswer(type, frames.decode(type, body))
+    if (type === frames.NACK) this.close()
   }
 
   /**
-   * @param {Array<import('./frame-packer').Frame | import('./requests').Request>} items
+   * @param {Array<import('./frame-packer').Frame | import('./frame-packer').Request>} items
    * @param {number} answered the highest number for which no answer is needed
    */
   send (items, answered) {
     const { socket } = this
     socket.cork()
-    for (const item of items) socket.write('ask' in item ? frames.encode(frames.REQUEST, { request: item.id, ask: item.ask }) : item.bytes(answered))
+    for (const item of items) socket.write('ask' in item ? frames.encode(frames.REQUEST, { request: item.request, ask: item.ask }) : item.bytes(answered))
     socket.uncork()
   }
 

@@ -67,10 +67,19 @@ class Frame {
   }
 }
 
+/**
+ * @typedef {object} Request what a client asks of the owner besides appends
+ * @property {number} request its number
+ * @property {import('./frames').Ask} ask
+ * @property {number} end the number of the last record that was appended before
+ * @property {number} cost bytes of the window that it takes
+ * @property {(err?: Error | null, result?: any) => void} cb
+ */
+
 class FramePacker {
   constructor () {
-    /** All that are not acknowledged, oldest first; the last one may be filling. @type {Frame[]} */
-    this.frames = []
+    /** What is not sent, in the order of the calls; the last one may be filling. @type {Array<Frame | Request>} */
+    this.queue = []
     /** The frame that is being filled. @type {Frame | null} */
     this.filling = null
     /** The number of the last record. */
@@ -184,7 +193,7 @@ class FramePacker {
     this.closeFrame()
     const frame = new Frame(this.end + 1, Math.max(bytes, this.usualSize - APPEND_SIZE), after)
     this.filling = frame
-    this.frames.push(frame)
+    this.queue.push(frame)
     return frame
   }
 
@@ -193,33 +202,15 @@ class FramePacker {
     if (this.filling === null) return
     this.usualSize = Math.max(SMALLEST_FRAME, Math.min(FULL_FRAME, this.filling.buffer.length, 2 * this.filling.size))
     // reserved for what was not added then
-    if (this.filling.count === 0) this.frames.pop()
+    if (this.filling.count === 0) this.queue.pop()
     this.filling = null
   }
 
   /**
-   * @param {number} from index of the first frame that is not sent
    * @param {number} end frames up to this number are to be durable before they are acknowledged
    */
-  force (from, end) {
-    for (const frame of this.frames.slice(from)) if (frame.first <= end) frame.flags |= FORCED
-  }
-
-  /**
-   * The log is another file now.
-   * @param {import('../space/offset-map').OffsetMap} map
-   */
-  move (map) {
-    for (const frame of this.frames) {
-      // a record that is gone is not the last one; none of the new file has its seq
-      if (frame.after !== null && frame.after !== -1 && frame.after < map.base) frame.after = map.at(frame.after) ?? frame.after
-    }
-  }
-
-  /** Forgets what is not acknowledged. */
-  rollBack () {
-    this.frames = []
-    this.filling = null
+  force (end) {
+    for (const item of this.queue) if (item instanceof Frame && item.first <= end) item.flags |= FORCED
   }
 }
 

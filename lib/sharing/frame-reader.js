@@ -4,7 +4,7 @@
 // what has arrived of it, never what was announced.
 
 const errors = require('../errors')
-const { APPEND, HEADER_SIZE, LENGTH_SIZE, MAX_APPEND, MAX_FRAME } = require('./frames')
+const { HEADER_SIZE, LENGTH_SIZE, MAX_APPEND } = require('./frames')
 
 const NOTHING = Buffer.alloc(0)
 /** Bytes to start with. */
@@ -13,11 +13,9 @@ const SMALLEST = 1024
 class FrameReader {
   /**
    * @param {(type: number, body: Buffer) => void} onframe the body is a view of what was received
-   * @param {number} [maxFrame] bytes of a frame that is no APPEND
    */
-  constructor (onframe, maxFrame = MAX_FRAME) {
+  constructor (onframe) {
     this.onframe = onframe
-    this.maxFrame = maxFrame
     /** What has arrived of an unfinished frame, in its first `bytes` bytes. @type {Buffer} */
     this.unfinished = NOTHING
     this.bytes = 0
@@ -76,8 +74,7 @@ class FrameReader {
   sizeAt (chunk, at) {
     const length = chunk.readUInt32LE(at)
     if (length < 1) throw errors.protocol('a frame has a length of 0')
-    const most = chunk[at + LENGTH_SIZE] === APPEND ? MAX_APPEND : this.maxFrame
-    if (length + LENGTH_SIZE > most) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${most - LENGTH_SIZE}`)
+    if (length + LENGTH_SIZE > MAX_APPEND) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${MAX_APPEND - LENGTH_SIZE}`)
     return length + LENGTH_SIZE
   }
 }

@@ -8,11 +8,11 @@ const errors = require('../errors')
 const PROTOCOL = 'flumelog'
 const VERSION = 6
 
-/** Bytes of a client's frame, with its length; a connection on which more is announced is closed before it is received. */
+/** Bytes of an APPEND, with its length, that may have several records. */
 const MAX_FRAME = 1024 * 1024
-/** Bytes of an APPEND: it may have the chunks of the largest record, in the smallest blocks. */
+/** Bytes of any frame: an APPEND may have the chunks of the largest record, in the smallest blocks. */
 const MAX_APPEND = 512 * 1024 * 1024
-/** Bytes that a client may have in flight, and what an APPEND counts as at least, and a REQUEST: each takes some memory and time. */
+/** Bytes that a client has in flight, and what an APPEND counts as at least, and a REQUEST: each takes some memory and time. */
 const WINDOW = 1024 * 1024
 const MIN_APPEND_COST = 4096
 const REQUEST_COST = 256
@@ -72,6 +72,10 @@ const CONDITIONAL = 4
  * @property {Run[]} runs that are stored and were not answered
  * @property {string} id of the log; another one after each compaction
  *
+ * @typedef {{ op: 'delete', seq: number } | { op: 'deleteRange', first: number, last: number } | { op: 'trim', offset: number } | { op: 'compact', id: string } |
+ *   { op: 'sync' | 'reclaim' }} Ask
+ * @typedef {{ request: number, ask: Ask }} Asked
+ *
  * @typedef {object} AppendHeader
  * @property {number} first
  * @property {number} count
@@ -99,6 +103,7 @@ function frame (type, size) {
  */
 function encode (type, body) {
   if (body === undefined) return frame(type, 0)
+  if (type === ACK) return ack(/** @type {Run} */ (body))
   const text = Buffer.from(JSON.stringify(body, (name, value) => value instanceof Error ? propertiesOf(value) : value))
   const bytes = frame(type, text.length)
   text.copy(bytes, HEADER_SIZE)
@@ -110,40 +115,19 @@ function hello (fields) {
   return encode(HELLO, { protocol: PROTOCOL, version: VERSION, ...fields })
 }
 
-/** @param {Welcome} fields */
-function welcome (fields) {
-  return encode(WELCOME, { version: VERSION, ...fields })
-}
-
 // Bodies that are JSON
 
 const isNatural = (/** @type {unknown} */ value) => Number.isSafeInteger(value) && Number(value) >= 0
-const isBoolean = (/** @type {unknown} */ value) => typeof value === 'boolean'
 const isString = (/** @type {unknown} */ value) => typeof value === 'string'
 const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null
-/** @param {any} value */
-const isRun = (value) => isObject(value) && isNatural(value.first) && isNatural(value.count) && isNatural(value.seq)
 const isVersion = (/** @type {unknown} */ value) => value === VERSION
 
-/** What the members of a body have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
+/** What the members of what a client sends have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
 const MEMBERS = {
   [HELLO]: { protocol: value => value === PROTOCOL, version: isVersion, id: isClientId, answered: isNatural, log: value => value === null || isString(value), pid: isNatural },
-  [REQUEST]: { request: isNatural, ask: isObject },
-  [WELCOME]: {
-    version: isVersion,
-    checksum: isBoolean,
-    isUnknown: isBoolean,
-    blockSize: isNatural,
-    window: isNatural,
-    runs: value => Array.isArray(value) && value.every(isRun),
-    id: isString
-  },
-  [NACK]: { error: isObject },
-  [REPLY]: { request: isNatural },
-  [REFUSED]: { error: isObject },
-  [CONFLICT]: { first: isNatural, count: isNatural, seq: value => value === -1 || isNatural(value), end: isNatural }
+  [REQUEST]: { request: isNatural, ask: isObject }
 }
 
 /** What the members of a request have to be, by what is asked for. @type {Record<string, Record<string, (value: any) => boolean>>} */
@@ -163,6 +147,8 @@ const ASKS = {
  * @throws flumelog:protocol
  */
 function decode (type, body) {
+  if (type === APPEND) return decodeAppend(body)
+  if (type === ACK) return decodeAck(body)
   /** @type {any} */
   let value
   try {
@@ -171,7 +157,7 @@ function decode (type, body) {
     throw errors.protocol(`the body of a frame of type ${type} is not JSON`, cause)
   }
   if (!isObject(value)) throw errors.protocol(`the body of a frame of type ${type} is not an object`)
-  for (const [name, isValid] of Object.entries(MEMBERS[type])) {
+  for (const [name, isValid] of Object.entries(MEMBERS[type] ?? {})) {
     if (isValid(value[name])) continue
     const got = String(JSON.stringify(value[name])).slice(0, 100)
     if (isValid !== isVersion) throw errors.protocol(`${name} in a frame of type ${type} is ${got}`)
@@ -325,9 +311,5 @@ module.exports = {
   encode,
   decode,
   hello,
-  welcome,
-  ack,
-  decodeAck,
-  writeAppendHeader,
-  decodeAppend
+  writeAppendHeader
 }

@@ -25,11 +25,11 @@ class Owner {
    * @param {import('../storage/promisified-file').Io} io
    */
   constructor (context, io) {
-    const { file, settings, clock } = context
+    const { file, clock } = context
     this.context = context
     this.io = io
     this.clients = new KnownClients(/** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata), clock)
-    this.server = new Server({ ackInterval: settings.ackInterval, filename: file.filename }, this.clients, clock)
+    this.server = new Server(this.clients, clock)
     /** Set when the log is open. @type {Writer} */
     this.writer = /** @type {any} */ (null)
     /** The last one that a client has asked for, if it has not failed. @type {{ compacted: Promise<import('../space/types').Compacted>, isRunning: boolean } | null} */
@@ -104,7 +104,7 @@ class Owner {
   /**
    * Lets clients in.
    * @param {string} id of the log
-   * @param {(intake: import('./intake').Intake) => void} first has what comes before what they send
+   * @param {() => void} first appends what comes before what they send
    */
   serve (id, first) {
     const { writer } = this

@@ -11,17 +11,16 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { sizeOf } = require('../storage/buffers')
 const { Appender } = require('../write/appender')
-const { FramePacker } = require('./frame-packer')
-const { APPEND_SIZE, CONDITION_SIZE, MAX_APPEND, REQUEST_COST } = require('./frames')
-const { Requests } = require('./requests')
+const { Frame, FramePacker } = require('./frame-packer')
+const { ACK, APPEND_SIZE, CONDITION_SIZE, CONFLICT, MAX_APPEND, NACK, REPLY, REQUEST_COST } = require('./frames')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {import('./frame-packer').Frame} Frame
+ * @typedef {import('./frame-packer').Request} Request
  * @typedef {import('./frames').Run} Run
  * @typedef {import('./frames').Conflict} Conflict
  * @typedef {Pick<import('./frames').Welcome, 'blockSize' | 'checksum' | 'window' | 'isUnknown' | 'runs'>} Greeting
- * @typedef {{ send: (items: Array<Frame | import('./requests').Request>, answered: number) => void }} Channel
+ * @typedef {{ send: (items: Array<Frame | Request>, answered: number) => void }} Channel
  *
  * @typedef {object} Listeners
  * @property {() => void} onsettled callers are answered: `isPending` says whether others wait for the owner
@@ -30,8 +29,10 @@ const { Requests } = require('./requests')
  * @property {(cb: () => void) => void} whenSeen calls back when readers of this process see what the owner has done by now
  */
 
-/** @type {import('./requests').Ask} */
+/** @type {import('./frames').Ask} */
 const SYNC = { op: 'sync' }
+/** What an owner can do again, also after a compaction. */
+const REPEATABLE = new Set(['sync', 'reclaim', 'compact'])
 
 /** @extends {Appender<FramePacker>} */
 class RemoteAppender extends Appender {
@@ -109,11 +110,11 @@ class RemoteWriter {
     this.lastSeq = -1
     /** Up to here readers of this process have to see the log: where the last record that was acknowledged to it ends. What `onacknowledged` was told of it. */
     this.end = this.toldEnd = 0
-    /** Of the frames that are not acknowledged, the first are sent. */
-    this.framesInFlight = 0
-    /** Bytes of the window that are in use. */
-    this.inFlight = 0
-    this.requests = new Requests()
+    /** What is sent on this connection and not answered, in order. @type {Array<Frame | Request>} */
+    this.inFlight = []
+    /** Bytes of the window that it takes. */
+    this.cost = 0
+    this.lastRequest = 0
     /** Requests that the owner has answered, though readers of this process do not see that yet. */
     this.unseen = 0
     /** Of the last compaction: an owner may acknowledge with seqs from before. @type {import('../space/offset-map').OffsetMap | null} */
@@ -194,11 +195,9 @@ class RemoteWriter {
    * @returns {() => void} has nobody wait for it any more; the owner may go on
    */
   compact (id, cb) {
-    /** @type {import('./requests').Ask} */
-    const ask = { op: 'compact', id }
-    this.request(ask, (err, compacted) => cb(err ?? null, compacted))
+    const request = this.request({ op: 'compact', id }, (err, compacted) => cb(err ?? null, compacted))
     return () => {
-      this.requests.abandon(ask)
+      if (request !== null) this.remove(request)
       this.settle()
     }
   }
@@ -216,15 +215,22 @@ class RemoteWriter {
   }
 
   /**
-   * @param {import('./requests').Ask} ask
-   * @param {import('./requests').Request['cb']} cb
+   * @param {import('./frames').Ask} ask
+   * @param {Request['cb']} cb
+   * @returns {Request | null} null: it is refused
    */
   request (ask, cb) {
-    const { refusal } = this.appender
-    if (refusal !== null) return process.nextTick(cb, refusal)
+    const { appender: { refusal }, packer } = this
+    if (refusal !== null) {
+      process.nextTick(cb, refusal)
+      return null
+    }
     if (ask.op === 'delete' || ask.op === 'deleteRange') this.hasDeleted = true
-    this.requests.add(ask, this.packer.end, cb)
+    const request = { request: ++this.lastRequest, ask, cb, end: packer.end, cost: REQUEST_COST }
+    this.endFrame()
+    packer.queue.push(request)
     this.flushSoon()
+    return request
   }
 
   // Sending
@@ -245,10 +251,9 @@ class RemoteWriter {
 
   send () {
     const { packer, appender, channel } = this
-    if (this.isAlwaysForced) packer.force(this.framesInFlight, packer.end)
-    else if (appender.forced > this.acknowledged) packer.force(this.framesInFlight, appender.forced)
-    packer.closeFrame()
-    this.waiters.endGroup()
+    if (this.isAlwaysForced) packer.force(packer.end)
+    else if (appender.forced > this.acknowledged) packer.force(appender.forced)
+    this.endFrame()
     // an empty batch
     if (this.acknowledged === packer.end) this.acknowledge(packer.end, () => this.lastSeq)
     const items = channel === null ? [] : this.takeUnsent()
@@ -257,28 +262,40 @@ class RemoteWriter {
     channel?.send(items, this.acknowledged)
   }
 
-  /** @returns {Array<Frame | import('./requests').Request>} what may be sent now, in the order of the calls */
+  /** What is appended from now on goes into another frame, and may fail though what was before is stored. */
+  endFrame () {
+    this.packer.closeFrame()
+    this.waiters.endGroup()
+  }
+
+  /** @returns {Array<Frame | Request>} what may be sent now, in the order of the calls */
   takeUnsent () {
-    const { packer: { frames }, requests } = this
-    const { window } = /** @type {Greeting} */ (this.greeting)
-    const items = []
-    for (let count = 0; ;) {
-      const frame = frames[this.framesInFlight]
-      const request = requests.unsent[count]
-      const isRequest = request !== undefined && (frame === undefined || request.end < frame.first)
-      const cost = isRequest ? REQUEST_COST : frame?.cost
-      if (cost === undefined || (this.inFlight > 0 && this.inFlight + cost > window)) {
-        requests.markSent(count)
-        return items
-      }
-      this.inFlight += cost
-      items.push(isRequest ? request : frame)
-      if (isRequest) count++
-      else {
-        this.framesInFlight++
-        this.sent = Math.max(this.sent, frame.last)
-      }
+    const { packer: { queue }, greeting } = this
+    let count = 0
+    for (; count < queue.length; count++) {
+      const item = queue[count]
+      if (this.cost > 0 && this.cost + item.cost > Number(greeting?.window)) break
+      this.cost += item.cost
+      this.inFlight.push(item)
+      if (item instanceof Frame) this.sent = Math.max(this.sent, item.last)
     }
+    return queue.splice(0, count)
+  }
+
+  /** @param {Frame | Request} item that is answered, or for which nobody waits any more */
+  remove (item) {
+    const list = this.inFlight.includes(item) ? this.inFlight : this.packer.queue
+    const index = list.indexOf(item)
+    if (index === -1) return
+    list.splice(index, 1)
+    if (list === this.inFlight) this.cost -= item.cost
+  }
+
+  /** @param {(item: Frame | Request) => boolean} isKept all others are answered */
+  keep (isKept) {
+    this.inFlight = this.inFlight.filter(isKept)
+    this.packer.queue = this.packer.queue.filter(isKept)
+    this.cost = this.inFlight.reduce((sum, { cost }) => sum + cost, 0)
   }
 
   // Answers of the owner
@@ -307,8 +324,21 @@ class RemoteWriter {
   /** The connection is gone: what was in flight is sent again on the next one. */
   disconnected () {
     this.channel = null
-    this.framesInFlight = this.inFlight = 0
-    this.requests.forgetSent()
+    this.packer.queue = [...this.inFlight, ...this.packer.queue]
+    this.inFlight = []
+    this.cost = 0
+  }
+
+  /**
+   * Callers are answered by `settle`.
+   * @param {number} type of the frame
+   * @param {any} message
+   */
+  onanswer (type, message) {
+    if (type === ACK) this.onack(message)
+    else if (type === CONFLICT) this.onconflict(message)
+    else if (type === NACK) this.onnack(message.error)
+    else if (type === REPLY) this.onreply(message.request, message.error ?? null, message.result)
   }
 
   /**
@@ -335,7 +365,7 @@ class RemoteWriter {
       at += size
     }
     const before = this.lastSeq
-    this.shiftFrame()
+    this.remove(frame)
     this.lastSeq = Math.max(before, seqs[frame.count - 1])
     // a call without records, in front of all others, ends with the record before
     this.acknowledge(frame.last, (number) => seqs[number - frame.first] ?? before)
@@ -352,7 +382,7 @@ class RemoteWriter {
     const last = this.seqNow(seq)
     // calls without records, in front of it
     this.acknowledge(first - 1, () => this.lastSeq)
-    this.shiftFrame()
+    this.remove(frame)
     this.lastSeq = Math.max(this.lastSeq, last)
     // readers of this process see the record because of which it was refused
     this.end = Math.max(this.end, end)
@@ -365,16 +395,9 @@ class RemoteWriter {
    * @param {Run} run that is stored
    */
   refuseBefore ({ first, seq }) {
-    const { frames } = this.packer
-    while (frames.length > 0 && frames[0].first < first && frames[0].after !== null) this.onconflict({ first: frames[0].first, count: frames[0].count, seq, end: this.end })
-  }
-
-  /** The oldest frame is decided. */
-  shiftFrame () {
-    const frame = /** @type {Frame} */ (this.packer.frames.shift())
-    if (this.framesInFlight === 0) return
-    this.framesInFlight--
-    this.inFlight -= frame.cost
+    for (let frame = this.oldestFrame; frame !== undefined && frame.first < first && frame.after !== null; frame = this.oldestFrame) {
+      this.onconflict({ first: frame.first, count: frame.count, seq, end: this.end })
+    }
   }
 
   /**
@@ -384,10 +407,21 @@ class RemoteWriter {
    */
   moved (map, lastSeq) {
     this.map = map
-    this.packer.move(map)
     this.lastSeq = lastSeq
     this.end = this.toldEnd = 0
-    this.requests.move(map)
+    this.refuseRequests(({ op }) => !REPEATABLE.has(op), errors.compacted(this.filename))
+  }
+
+  /**
+   * @param {(ask: import('./frames').Ask) => boolean} isRefused
+   * @param {Error} error
+   */
+  refuseRequests (isRefused, error) {
+    this.keep((item) => {
+      if (item instanceof Frame || !isRefused(item.ask)) return true
+      this.waiters.ready.push({ answer: () => item.cb(error) })
+      return false
+    })
   }
 
   /**
@@ -399,12 +433,17 @@ class RemoteWriter {
     return map === null || seq === -1 || seq >= map.base || map.fd === -1 ? seq : map.at(seq) ?? seq
   }
 
+  get oldestFrame () {
+    const isFrame = (/** @type {Frame | Request} */ item) => item instanceof Frame
+    return /** @type {Frame | undefined} */ (this.inFlight.find(isFrame) ?? this.packer.queue.find(isFrame))
+  }
+
   /**
    * @param {Run} run
    * @returns {Frame} the oldest one, of which it tells
    */
   frameOf ({ first, count }) {
-    const [frame] = this.packer.frames
+    const frame = this.oldestFrame
     if (frame === undefined || frame === this.packer.filling || frame.last > this.sent) throw errors.protocol(`record ${first} was acknowledged, but none is in flight`)
     if (frame.first === first && frame.count === count) return frame
     throw errors.protocol(`${count} records from number ${first} on were acknowledged, but ${frame.count} from ${frame.first} on are the next`)
@@ -430,8 +469,8 @@ class RemoteWriter {
     const { waiters, appender, packer } = this
     appender.countFailed(waiters.rollBack(this.acknowledged, error))
     appender.forced = -1
-    packer.rollBack()
-    this.framesInFlight = 0
+    packer.closeFrame()
+    this.keep(item => !(item instanceof Frame))
     // nothing of this has to be made durable
     if (this.synced === this.acknowledged) this.synced = packer.end
     this.acknowledged = appender.lastSeq = packer.end
@@ -444,7 +483,7 @@ class RemoteWriter {
    */
   giveUp (error) {
     this.onnack(error)
-    for (const { cb } of this.requests.takeAll()) this.waiters.ready.push({ answer: () => cb(error) })
+    this.refuseRequests(() => true, error)
   }
 
   /** @param {Error} failure */
@@ -455,14 +494,15 @@ class RemoteWriter {
   }
 
   /**
-   * @param {number} id
+   * @param {number} number
    * @param {Error | null} error
-   * @param {import('./requests').Result} [result]
+   * @param {any} result
    */
-  onreply (id, error, result) {
-    const request = this.requests.take(id)
-    this.inFlight -= REQUEST_COST
+  onreply (number, error, result) {
+    const request = /** @type {Request | undefined} */ (this.inFlight.find(item => 'ask' in item && item.request === number))
+    // nobody waits for it any more
     if (request === undefined) return
+    this.remove(request)
     if (request.ask.op === 'sync' && error === null) {
       this.synced = Math.max(this.synced, request.end)
       if (this.synced === this.acknowledged) this.counts.synced = { ...this.counts.written }
@@ -492,7 +532,7 @@ class RemoteWriter {
 
   /** Whether something waits for the owner. */
   get isPending () {
-    return this.packer.end > this.acknowledged || this.requests.size > 0 || this.unseen > 0
+    return this.packer.end > this.acknowledged || this.inFlight.length + this.packer.queue.length > 0 || this.unseen > 0
   }
 }
 

@@ -1,21 +1,18 @@
 'use strict'
 
 // What the owner of a shared log does for its clients: greets them, hands what they send
-// to the intake, and tells them what is stored, and when to look at the file.
+// to the writer, and tells them what is stored, and when to look at the file.
 
 const layout = require('../format/layout')
 const errors = require('../errors')
+const { callBack } = require('../callbacks')
 const { SingleTimer } = require('../clock')
-const { WINDOW } = require('./frames')
-const { Intake } = require('./intake')
+const { startReclaim } = require('../space/reclaim')
+const frames = require('./frames')
 const { Session } = require('./session')
 
 /** Milliseconds between two LOOKs. */
 const LOOK_INTERVAL = 2
-/** Connections at a time. */
-const MAX_SESSIONS = 1024
-/** With those that were refused and are not closed yet: each takes a file descriptor. */
-const MAX_CONNECTIONS = 2 * MAX_SESSIONS
 /** Milliseconds that closing waits for clients to take their last answers. */
 const CLOSE_TIMEOUT = 1000
 
@@ -26,65 +23,59 @@ const CLOSE_TIMEOUT = 1000
  * @property {import('../write/writer').Writer} writer
  * @property {import('../read/block-cache').BlockCache} blocks
  * @property {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
- * @property {import('./requests').Compact} compact
+ * @property {(id: string) => Promise<import('../space/types').Compacted>} compact the log that has this id
  * @property {string} id of the log
+ *
+ * @typedef {Omit<import('./frames').AppendHeader, 'answered'> & { records: Buffer }} Batch records of one frame, with their lengths: all of them are stored, in a row, or none
+ * @typedef {import('./frames').Asked} Asked
+ * @typedef {(type: number, message: any) => void} Answer sends a frame of this type
  */
 
 class Server {
   /**
-   * @param {{ ackInterval: number, filename: string | null }} options
    * @param {import('./known-clients').KnownClients} clients
    * @param {import('../clock').Clock} clock
    */
-  constructor ({ ackInterval, filename }, clients, clock) {
-    this.ackInterval = ackInterval
-    this.filename = filename
+  constructor (clients, clock) {
     this.clients = clients
     this.clock = clock
     /** @type {Set<Session>} */
     this.sessions = new Set()
-    this.connections = 0
     /** @type {OpenLog | null} */
     this.log = null
-    /** Set when the log is open. @type {Intake} */
-    this.intake = /** @type {any} */ (null)
     /** Connections that were ended because of what they had sent. */
     this.refusals = 0
     /** Called when no client is behind a compaction. @type {(() => void) | null} */
     this.onfollowed = null
-    /** Those with something to send. @type {Set<Session>} */
+    /** Those with something to send in this turn. @type {Set<Session>} */
     this.due = new Set()
-    this.isFlushing = false
+    this.isTaking = false
     this.lastLook = -Infinity
     this.lookTimer = new SingleTimer(clock, () => this.look())
     /** @type {Listener | null} */
     this.listener = null
     this.isClosing = false
+    this.take = this.take.bind(this)
     this.flush = this.flush.bind(this)
   }
 
   /** @param {import('net').Socket} socket */
   accept (socket) {
-    if (this.isClosing || this.connections === MAX_CONNECTIONS) {
+    if (this.isClosing) {
       socket.destroy()
       return
     }
-    this.connections++
-    socket.once('close', () => { this.connections-- })
     socket.unref()
-    const session = new Session(this, socket)
-    this.sessions.add(session)
-    if (this.sessions.size > MAX_SESSIONS) session.refuse(errors.tooManyClients(this.filename, MAX_SESSIONS))
+    this.sessions.add(new Session(this, socket))
   }
 
   /**
    * @param {OpenLog} log is open: clients are let in
-   * @param {(intake: Intake) => void} first has what comes before what they send
+   * @param {() => void} first appends what comes before what they send
    */
   open (log, first) {
     this.log = log
-    this.intake = new Intake(log.writer, this.clients, this.clock, log.problemOf, log.compact)
-    first(this.intake)
+    first()
     for (const session of this.sessions) if (session.hello !== null) this.greet(session)
   }
 
@@ -122,14 +113,75 @@ class Server {
     if (session.isOver || client.session !== session) return
     const { blocks, id } = /** @type {OpenLog} */ (this.log)
     client.highest = client.stored
-    session.welcome({
-      checksum: blocks.checksum,
-      isUnknown,
-      blockSize: blocks.blockSize,
-      window: WINDOW,
-      runs: client.runs,
-      id
+    session.isWelcome = true
+    const { checksum, blockSize } = blocks
+    session.answer(frames.WELCOME, { version: frames.VERSION, checksum, isUnknown, blockSize, window: frames.WINDOW, runs: client.runs, id })
+  }
+
+  // What clients send
+
+  /** When everything that has arrived in this turn is there, so that it shares a write. */
+  takeSoon () {
+    if (this.isTaking) return
+    this.isTaking = true
+    this.clock.setImmediate(this.take)
+  }
+
+  take () {
+    this.isTaking = false
+    for (const session of [...this.sessions]) session.take()
+  }
+
+  /**
+   * @param {import('./known-clients').KnownClient} client
+   * @param {Batch} batch
+   * @param {Answer} answer NACK: so do all batches of this client that are not stored
+   */
+  append (client, batch, answer) {
+    const { writer } = /** @type {OpenLog} */ (this.log)
+    const { appender, packer } = writer
+    const { first, count, after, flags, records } = batch
+    if (appender.refusal !== null) return answer(frames.NACK, { error: appender.refusal })
+    if (after !== null && appender.lastAppended !== after) {
+      appender.whenLastIsStored(error => error ? answer(frames.NACK, { error }) : answer(frames.CONFLICT, { first, count, seq: appender.lastSeq, end: writer.acknowledged }))
+      return
+    }
+    const seq = appender.appendFramed(records, count, (flags & frames.FORCED) !== 0, (flags & frames.ATOMIC) !== 0, (error) => {
+      if (error) return answer(frames.NACK, { error })
+      client.addStored()
+      answer(frames.ACK, run)
     })
+    const run = { first, count, seq, end: packer.end }
+    this.clients.addRun(client, run)
+  }
+
+  /**
+   * @param {Asked} asked
+   * @param {Answer} answer
+   */
+  execute ({ request, ask }, answer) {
+    const { writer, problemOf, compact } = /** @type {OpenLog} */ (this.log)
+    /** @type {(err?: Error | null, result?: any) => void} */
+    const cb = (error, result) => {
+      // the owner closes the log, not the client, which asks the next owner
+      if (ask.op === 'compact' && /** @type {any} */ (error)?.code === 'flumelog:closed') return
+      answer(frames.REPLY, error ? { request, error } : { request, result })
+    }
+    switch (ask.op) {
+      // errors of appends without a callback are for callers of this process
+      case 'sync': return writer.sync(cb, false)
+      case 'trim': return writer.trim(ask.offset, cb)
+      case 'reclaim': return startReclaim(writer, writer.file.filename, {}, cb)
+      case 'compact': return callBack(compact(ask.id), cb)
+      case 'delete': {
+        const problem = problemOf(ask.seq)
+        return problem === null ? writer.delete(ask.seq, cb) : process.nextTick(cb, problem)
+      }
+      case 'deleteRange': {
+        const last = Math.min(ask.last, writer.blocks.end - 1)
+        return last < ask.first ? process.nextTick(cb) : writer.deleteRange(ask.first, last, cb)
+      }
+    }
   }
 
   /**
@@ -157,24 +209,16 @@ class Server {
 
   // Answers
 
-  /** @param {Session} session which has something to send */
+  /** @param {Session} session which has something to send, when everybody's answers of this turn are there */
   flushSoon (session) {
+    if (this.due.size === 0) process.nextTick(this.flush)
     this.due.add(session)
-    if (this.isFlushing) return
-    this.isFlushing = true
-    if (this.ackInterval === 0) process.nextTick(this.flush)
-    else this.clock.setTimeout(this.flush, this.ackInterval).unref()
-  }
-
-  /** @param {Session} session which is to be sent everything at once, whatever is held back */
-  flushNow (session) {
-    this.due.delete(session)
-    session.flush()
   }
 
   flush () {
-    this.isFlushing = false
-    for (const session of [...this.due]) this.flushNow(session)
+    const due = [...this.due]
+    this.due.clear()
+    for (const session of due) session.flush()
   }
 
   /** More is in the log, or less. */
@@ -233,7 +277,6 @@ class Server {
   /** @param {Session} session */
   leave (session) {
     this.sessions.delete(session)
-    this.due.delete(session)
     if (session.client !== null && session.client.session === session) this.clients.leave(session.client)
   }
 
@@ -243,7 +286,6 @@ class Server {
     this.lookTimer.stop()
     // a socket that cannot be removed is replaced by the next owner
     await this.listener?.close().catch(() => {})
-    this.intake?.stop()
     const { log } = this
     // without the errors of appends that had no callback: they are for callers of this process
     if (log !== null) await new Promise(resolve => log.writer.wait(false, resolve, false))

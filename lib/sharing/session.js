@@ -1,7 +1,7 @@
 'use strict'
 
-// One connection to the owner, as the owner sees it: checks what a client sends, queues it
-// for the intake, and answers. Whatever is not as docs/protocol.md says ends the
+// One connection to the owner, as the owner sees it: checks what a client sends, hands it
+// to the writer, and answers. Whatever is not as docs/protocol.md says ends the
 // connection, and nothing else.
 
 const layout = require('../format/layout')
@@ -16,11 +16,6 @@ const MAX_RUNS = 2 * frames.WINDOW / frames.MIN_APPEND_COST
 const MAX_UNSENT = 256 * 1024
 /** Milliseconds until a connection that is over is cut, whether the client has read why or not. */
 const REFUSAL_TIMEOUT = 1000
-
-/**
- * @typedef {import('./intake').Batch} Batch
- * @typedef {import('./intake').Asked} Asked
- */
 
 class Session {
   /**
@@ -38,27 +33,32 @@ class Session {
     /** Whether WELCOME was sent. */
     this.isWelcome = false
     this.isOver = false
-    /** Waits for the intake. @type {Array<Batch | Asked>} */
-    this.queue = []
-    /** What was received and not answered: records and bytes of data in APPENDs, and bytes of the window. */
-    this.inFlight = { records: 0, bytes: 0, cost: 0 }
+    /** What has arrived since the last turn. @type {Buffer[]} */
+    this.received = []
+    /** What was received and not answered: records and bytes of data in APPENDs. */
+    this.inFlight = { records: 0, bytes: 0 }
+    /** Bytes of the window that it takes. */
+    this.cost = 0
     this.appended = { records: 0, bytes: 0 }
-    /** What is to be sent. @type {Buffer[]} */
+    /** What is to be sent in this turn. @type {Buffer[]} */
     this.answers = []
 
-    socket.on('data', (chunk) => this.ondata(/** @type {Buffer} */ (chunk)))
-    socket.on('drain', () => this.resume())
+    socket.on('data', (chunk) => {
+      if (this.isOver) return
+      this.received.push(/** @type {Buffer} */ (chunk))
+      server.takeSoon()
+    })
+    socket.on('drain', () => this.ondrain())
     socket.on('error', () => {})
     socket.on('close', () => this.over())
   }
 
   // Input
 
-  /** @param {Buffer} chunk */
-  ondata (chunk) {
-    if (this.isOver) return
+  /** Takes what has arrived. */
+  take () {
     try {
-      this.reader.push(chunk)
+      for (const chunk of this.received.splice(0)) this.reader.push(chunk)
     } catch (err) {
       if (/** @type {any} */ (err).code === 'flumelog:protocol') return this.refuse(/** @type {Error} */ (err))
       // a bug of this side, which the client is not told: it sends everything again on its next connection
@@ -66,6 +66,14 @@ class Session {
       this.over()
       this.socket.destroy()
     }
+    this.throttle()
+  }
+
+  /** No more is read of a client that has a whole window in flight, or does not take its answers. */
+  throttle () {
+    if (this.isOver) return
+    if (this.cost > frames.WINDOW || this.isStalled) this.socket.pause()
+    else this.socket.resume()
   }
 
   /**
@@ -75,7 +83,7 @@ class Session {
   onframe (type, body) {
     // when the log is closing, clients may leave, and do nothing else
     if (this.isOver || (this.server.isClosing && type !== frames.BYE)) return
-    if (type === frames.PING) return this.onping()
+    if (type === frames.PING) return this.answer(frames.PONG)
     if (this.hello === null) {
       if (type !== frames.HELLO) throw errors.protocol(`the first frame is of type ${type}; it should be HELLO`)
       this.hello = frames.decode(type, body)
@@ -84,46 +92,55 @@ class Session {
     if (type === frames.HELLO) throw errors.protocol('HELLO came twice')
     if (type === frames.BYE) return this.onbye()
     if (!this.isWelcome) throw errors.protocol(`a frame of type ${type} came before WELCOME`)
-    if (type === frames.APPEND) this.onappend(frames.decodeAppend(body), body.length + frames.HEADER_SIZE)
-    else if (type === frames.REQUEST) this.enqueue({ ...frames.decode(type, body), cost: frames.REQUEST_COST })
+    if (type === frames.APPEND) this.onappend(frames.decode(type, body), body.length + frames.HEADER_SIZE)
+    else if (type === frames.REQUEST) this.onrequest(frames.decode(type, body))
   }
 
   /**
-   * @param {import('./frames').AppendHeader & { records: Buffer }} append
+   * @param {import('./frames').AppendHeader & { records: Buffer }} batch
    * @param {number} size of the frame
    */
-  onappend ({ first, count, answered, flags, after, records }, size) {
+  onappend (batch, size) {
+    const { first, count, answered, flags, records } = batch
     const client = /** @type {import('./known-clients').KnownClient} */ (this.client)
     // not the last one compared with the maximum: sums above it are rounded
     if (count === 0 || first === 0 || count - 1 > Number.MAX_SAFE_INTEGER - first) throw errors.protocol(`APPEND has ${count} records from number ${first} on`)
     if (first <= client.highest) throw errors.protocol(`record ${first} came after record ${client.highest}`)
     client.forget(answered)
     if (client.runs.length > MAX_RUNS) throw errors.protocol(`${client.runs.length} runs have not been confirmed by the client; the maximum is ${MAX_RUNS}`)
-    const isAtomic = (flags & frames.ATOMIC) !== 0
-    this.server.checkRecords(records, count, isAtomic)
+    this.server.checkRecords(records, count, (flags & frames.ATOMIC) !== 0)
     client.highest = first + count - 1
     const bytes = records.length - count * layout.FRAME_SIZE
     const cost = Math.max(size, frames.MIN_APPEND_COST)
-    this.enqueue({ records, first, count, bytes, isForced: (flags & frames.FORCED) !== 0, isAtomic, after, cost })
-    this.inFlight.records += count
+    this.add(count, bytes, cost)
+    this.server.append(client, batch, (type, message) => {
+      this.add(-count, -bytes, -cost)
+      if (type === frames.ACK) {
+        this.appended.records += count
+        this.appended.bytes += bytes
+      }
+      this.answer(type, message)
+    })
+  }
+
+  /** @param {import('./server').Asked} asked */
+  onrequest (asked) {
+    this.add(0, 0, frames.REQUEST_COST)
+    this.server.execute(asked, (type, message) => {
+      this.add(0, 0, -frames.REQUEST_COST)
+      this.answer(type, message)
+    })
+  }
+
+  /**
+   * @param {number} records that are in flight
+   * @param {number} bytes of data
+   * @param {number} cost
+   */
+  add (records, bytes, cost) {
+    this.inFlight.records += records
     this.inFlight.bytes += bytes
-  }
-
-  /** @param {Batch | Asked} item */
-  enqueue (item) {
-    const { inFlight, queue } = this
-    // one that is larger may be alone
-    if (inFlight.cost > 0 && inFlight.cost + item.cost > frames.WINDOW) throw errors.protocol(`${inFlight.cost + item.cost} bytes are in flight; the maximum is ${frames.WINDOW}`)
-    inFlight.cost += item.cost
-    queue.push(item)
-    if (queue.length === 1) this.server.intake.add(this)
-  }
-
-  /** At once, whatever is held back: the client asks whether anybody is there. */
-  onping () {
-    if (this.isStalled) return this.answer(frames.encode(frames.PONG))
-    this.socket.write(frames.encode(frames.PONG))
-    if (this.isStalled) this.socket.pause()
+    this.cost += cost
   }
 
   onbye () {
@@ -134,80 +151,27 @@ class Session {
 
   // Output
 
-  /** @param {import('./frames').Welcome} welcome */
-  welcome (welcome) {
-    this.isWelcome = true
-    // without the timer of other answers
-    this.answers.push(frames.welcome(welcome))
-    this.server.flushNow(this)
-  }
-
   /**
-   * A batch is stored.
-   * @param {Batch} batch
-   * @param {import('./frames').Run} run
+   * @param {number} type
+   * @param {any} [message]
    */
-  stored (batch, run) {
-    const { count, bytes } = batch
-    this.decided(batch)
-    this.appended.records += count
-    this.appended.bytes += bytes
-    this.answer(frames.ack(run))
-  }
-
-  /**
-   * A batch is not stored, because of its condition.
-   * @param {Batch} batch
-   * @param {import('./frames').Conflict} conflict
-   */
-  refused (batch, conflict) {
-    this.decided(batch)
-    this.answer(frames.encode(frames.CONFLICT, conflict))
-  }
-
-  /** @param {Batch} batch that is not in flight any more */
-  decided ({ count, bytes, cost }) {
-    const { inFlight } = this
-    inFlight.records -= count
-    inFlight.bytes -= bytes
-    inFlight.cost -= cost
-  }
-
-  /**
-   * A batch is not stored, and no other one that has no ACK. The connection ends, so that the client knows which ones these are.
-   * @param {Error} err
-   */
-  failed (err) {
-    this.end(frames.encode(frames.NACK, { error: err }))
-  }
-
-  /**
-   * @param {Asked} asked
-   * @param {Error | null} err
-   * @param {import('./requests').Result} [result]
-   */
-  reply ({ request, cost }, err, result) {
-    this.inFlight.cost -= cost
-    this.answer(frames.encode(frames.REPLY, err === null ? { request, result } : { request, error: err }))
-  }
-
-  /** @param {Buffer} bytes */
-  answer (bytes) {
+  answer (type, message) {
     if (this.isEnded) return
-    this.answers.push(bytes)
-    this.server.flushSoon(this)
+    this.answers.push(frames.encode(type, message))
+    // nothing else of this client that has no ACK is stored; the connection ends, so that the client knows what that is
+    if (type === frames.NACK) this.end()
+    else this.server.flushSoon(this)
   }
 
   flush () {
-    // a client that takes nothing gets it later: here it takes less memory
-    if (this.isEnded || this.isStalled || this.answers.length === 0) return
+    if (this.isEnded) return
     this.socket.write(Buffer.concat(this.answers.splice(0)))
-    if (this.isStalled) this.socket.pause()
+    this.throttle()
   }
 
-  /** Answers may be held back, this is not. But a client that is not welcome yet, or takes nothing, is told later. */
+  /** A client that is not welcome yet, or takes nothing, is told later. */
   look () {
-    if (this.isWelcome && !this.isEnded && !this.isStalled) this.socket.write(frames.encode(frames.LOOK))
+    if (this.isWelcome && !this.isStalled) this.answer(frames.LOOK)
   }
 
   /** Whether the last bytes for the client were written. */
@@ -221,10 +185,9 @@ class Session {
   }
 
   /** The client takes its answers again. */
-  resume () {
-    this.socket.resume()
+  ondrain () {
+    this.throttle()
     this.look()
-    this.server.flushSoon(this)
   }
 
   // Ends
@@ -240,15 +203,12 @@ class Session {
     this.hangUp(frames.encode(frames.REFUSED, { error: err }))
   }
 
-  /**
-   * Sends all answers, and ends the connection; the client connects again.
-   * @param {Buffer} [bytes] the last ones for the client
-   */
-  end (bytes = Buffer.alloc(0)) {
+  /** Sends all answers, and ends the connection; the client connects again. */
+  end () {
     if (this.isOver) return
-    const answers = this.answers.splice(0)
+    const answers = Buffer.concat(this.answers)
     this.over()
-    this.hangUp(Buffer.concat([...answers, bytes]))
+    this.hangUp(answers)
   }
 
   /** @param {Buffer} [bytes] the last ones for the client */
@@ -274,7 +234,7 @@ class Session {
   over () {
     if (this.isOver) return
     this.isOver = true
-    this.queue = []
+    this.received = []
     this.answers = []
     this.server.leave(this)
   }

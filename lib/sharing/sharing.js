@@ -189,10 +189,7 @@ class Sharing {
     const connection = new Connection(socket, { id: clientId, answered: remote.acknowledged, log: follower?.id ?? null, pid: process.pid }, {
       onheard: () => silence.heard(),
       onlook: () => this.follower?.pollSoon(),
-      onack: (run) => remote.onack(run),
-      onconflict: (conflict) => remote.onconflict(conflict),
-      onnack: (error) => remote.onnack(error),
-      onreply: (request, error, result) => remote.onreply(request, error, result),
+      onanswer: (type, message) => remote.onanswer(type, message),
       oninput: () => remote.flush(),
       onclose: () => this.closed(connection)
     })
@@ -336,6 +333,7 @@ class Sharing {
     this.context.listeners.onmoved(map, lastSeq)
     // the owner may not have moved yet, and would look for new offsets in the old file
     this.connection?.close()
+    this.remote.settle()
   }
 
   /** @param {number} seq of the last record that readers see */
@@ -413,7 +411,7 @@ class Sharing {
     this.owner = owner
     this.role = 'owner'
     this.follower = null
-    owner.serve(id, (intake) => { if (wasClient) adopt(remote, this.clientId, intake) })
+    owner.serve(id, () => { if (wasClient) adopt(remote, this.clientId, owner.server) })
     this.updateHold()
     listeners.onrole()
     // only now: what callers append then comes behind

@@ -176,11 +176,15 @@ class Appender {
 
   /**
    * Records that another process has sent, with their lengths; they are stored in a row. Its window limits them, not `highWaterMark`.
-   * @param {import('../sharing/intake').Batch} batch
+   * @param {Buffer} records
+   * @param {number} count
+   * @param {boolean} isForced
+   * @param {boolean} isAtomic
    * @param {Appended} cb
    * @returns {number} the seq of the first record
    */
-  appendFramed ({ records, count, bytes, isForced, isAtomic }, cb) {
+  appendFramed (records, count, isForced, isAtomic, cb) {
+    const bytes = records.length - count * FRAME_SIZE
     const { packer, waiters } = /** @type {{ packer: import('./packer').Packer, waiters: Waiters }} */ (/** @type {unknown} */ (this))
     const { filling } = packer
     const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFrame(records)

@@ -218,16 +218,6 @@ tape('the owner counts what is in flight for each client', async (t) => {
   await closeAll(client, owner)
 })
 
-tape('with ackInterval the owner gathers acknowledgements', async (t) => {
-  const { owner, client } = await pair(t, { ackInterval: 20 })
-  const start = process.hrtime.bigint()
-  await client.append('a')
-  t.ok(process.hrtime.bigint() - start > 15_000_000n, 'one that waits for each append waits for the interval')
-  await Promise.all(Array.from({ length: 1000 }, (_, i) => client.append(`record ${i}`)))
-  t.equal(client.log.since.value, owner.log.since.value)
-  await closeAll(client, owner)
-})
-
 tape('the appends of a client in one turn are one message, and share a write', async (t) => {
   const { owner, client } = await pair(t)
   await client.append('a')

@@ -8,6 +8,7 @@ const path = require('path')
 const { execFileSync } = require('child_process')
 const FlumeLog = require('../..')
 const { logBehind } = require('../../lib/log')
+const frames = require('../../lib/sharing/frames')
 const { testFolder } = require('../helpers/folder')
 const { sharer, shared, following, inTime, numbersIn, upTo } = require('../helpers/sharing')
 const { codeOf, event } = require('../helpers/reading')
@@ -111,12 +112,12 @@ tape('an append that has failed gets its error before anything is sent that the 
     return connect.call(address)
   }
   // nothing is taken from it any more
-  server.intake.isStopped = true
+  server.isClosing = true
   const told = new Promise(resolve => client.append('fails', (err) => resolve([err?.code, connects])))
-  while (session.queue.length === 0) await event(setImmediate)
-  session.failed(Object.assign(new Error('EIO: simulated'), { code: 'EIO' }))
+  while (sharing.remote.inFlight.length === 0) await event(setImmediate)
+  session.answer(frames.NACK, { error: Object.assign(new Error('EIO: simulated'), { code: 'EIO' }) })
   t.deepEqual(await told, ['EIO', 0])
-  server.intake.isStopped = false
+  server.isClosing = false
   await new Promise(resolve => client.close(resolve))
   await new Promise(resolve => owner.close(resolve))
 })

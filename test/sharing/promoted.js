@@ -4,6 +4,7 @@
 
 const tape = require('tape')
 const pull = require('pull-stream')
+const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
 const { sharer, shared, following, inTime, numbersIn, upTo } = require('../helpers/sharing')
 const { codeOf, event } = require('../helpers/reading')
@@ -78,11 +79,13 @@ tape('a client that becomes the owner goes on with everything that it has begun'
 
 tape('what is appended in the callback of a record that the dead owner had stored is stored, too', async (t) => {
   const file = testFolder(t)('log')
-  const owner = sharer(t, file, { ackInterval: 60_000 })
+  const owner = sharer(t, file)
   await owner.opened()
   const client = shared(file, { sync: 'never' })
   await client.onReady()
-  const follower = following(client.log)
+  await owner.call('mute')
+  const reader = FlumeLog(file, { readOnly: true })
+  const follower = following(reader)
   const second = new Promise((resolve, reject) => client.log.append(numbered(1, 20), (err) => {
     if (err) return reject(err)
     client.log.append(numbered(2, 20), (err, seq) => err ? reject(err) : resolve(seq))
@@ -91,6 +94,7 @@ tape('what is appended in the callback of a record that the dead owner had store
   await owner.kill()
   t.equal(await inTime(second, 'the second append'), 24)
   await client.close()
+  await event(resolve => reader.close(resolve))
   t.deepEqual(await numbersIn(file), [1, 2])
 })
 

@@ -64,21 +64,6 @@ tape('what an earlier owner has stored is acknowledged by the next, with the seq
   t.deepEqual(sent.map(({ first }) => first), [1, 2, 2])
 })
 
-tape('conditions of what is sent again after a compaction are about the same records', async (t) => {
-  const { remote, sent, told, keep } = connected()
-  for (const [i, after] of [-1, 24, 48, 77].entries()) remote.appender.appendAfter(after, [Buffer.alloc(20)], false, false, keep(i))
-  await event(setImmediate)
-  remote.disconnected()
-  // the record at 48 is gone
-  remote.moved({ base: 65536, fd: 0, at: seq => seq === 48 ? null : 65536 + seq })
-  remote.connected({ ...WELCOME, runs: [] }, { send: items => sent.push(...items) })
-  t.deepEqual(sent.slice(4).map(({ after }) => after), [-1, 65536 + 24, 48, 65536 + 77])
-  remote.onconflict({ first: 1, count: 1, seq: 65536 + 24, end: 65536 + 48 })
-  remote.onack({ first: 2, count: 1, seq: 65536 + 48 })
-  remote.flush()
-  t.deepEqual(told, [[0, 'flumelog:conflict'], [1, 65536 + 48]])
-})
-
 tape('what is before a stored frame, and in no run, was refused for its condition; what is behind it is sent again', async (t) => {
   const { remote, sent, told, keep } = connected()
   remote.appender.appendAfter(24, [Buffer.alloc(20)], false, false, keep('a'))
@@ -136,6 +121,22 @@ tape('a client that has deleted has that fsynced before it is closed, though it 
   remote.onreply(2, null)
   remote.flush()
   t.deepEqual(told, [['del', undefined], ['close', undefined]])
+})
+
+tape('deletions that are in flight when the log is compacted are refused; syncs, and appends, are sent again', async (t) => {
+  const { remote, sent, told, keep } = connected()
+  remote.appender.append(Buffer.alloc(20), false, keep('append'))
+  remote.delete(0, keep('delete'))
+  remote.deleteRange(0, 10, keep('range'))
+  remote.trim(0, keep('trim'))
+  remote.sync(keep('sync'))
+  await event(setImmediate)
+  remote.moved({ base: 65536, fd: 0, at: seq => 65536 + seq }, 65536)
+  remote.disconnected()
+  remote.connected(WELCOME, { send: items => sent.push(...items) })
+  remote.settle()
+  t.deepEqual(told, [['delete', 'flumelog:compacted'], ['range', 'flumelog:compacted'], ['trim', 'flumelog:compacted']])
+  t.deepEqual(sent.slice(5).map(item => item.ask?.op ?? item.first), [1, 'sync'])
 })
 
 tape('requests are sent in their place among appends', async (t) => {

@@ -12,10 +12,8 @@ const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
-const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1, runs: [], id: '0' }
-
 function openServer () {
-  const server = new Server({ ackInterval: 0, filename: 'log' }, /** @type {any} */ ({ clients: new Map() }), systemClock)
+  const server = new Server(/** @type {any} */ ({ clients: new Map() }), /** @type {any} */ ({ ...systemClock, setImmediate }))
   const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 }, wait: (mustBeSynced, cb) => cb() } }
   server.log = /** @type {any} */ (log)
   return { server, log }
@@ -48,11 +46,13 @@ tape('a client that has taken nothing for a while is told to look at the file wh
   const socket = Object.assign(new EventEmitter(), { writableLength: 0, write: bytes => reader.push(bytes), pause () {}, resume () {} })
   const session = new Session(server, socket)
   server.sessions.add(session)
-  session.welcome(WELCOME)
+  session.isWelcome = true
+  session.answer(frames.PONG)
   await event(setImmediate)
 
   socket.writableLength = 1 << 20
   server.look()
+  await event(setImmediate)
   t.equal(looks, 0, 'not while it takes nothing')
   socket.writableLength = 0
   socket.emit('drain')
@@ -63,14 +63,15 @@ tape('a client that has taken nothing for a while is told to look at the file wh
 tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
   const { server } = openServer()
   const { session, socket, calls } = sessionOf(server)
-  session.welcome(WELCOME)
+  session.isWelcome = true
+  session.answer(frames.PONG)
   await event(setImmediate)
   const closed = server.close()
   while (!socket.writableEnded) await event(setImmediate)
   server.changed()
   t.notOk(server.lookTimer.isRunning)
   server.look()
-  session.answer(frames.encode(frames.PONG))
+  session.answer(frames.PONG)
   await event(setImmediate)
   session.onbye()
   t.deepEqual(calls, ['write', 'end'])

@@ -31,7 +31,6 @@ const options: FlumeLog.Options<Message> = {
   blocking: true,
   shared: true,
   timeout: 5000,
-  ackInterval: 5,
   large: true,
   retain: { bytes: 1e9, records: 5, age: 1000, time: (value) => value.at },
   readOnly: false
