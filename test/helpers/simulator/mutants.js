@@ -48,6 +48,8 @@ const MUTANTS = [
   ['a cursor is committed before its record is durable', 'cursors/named-cursor.js', 'await this.cursors.makeDurable(() => /** @type {Position} */ (this.next))', ''],
   ['a cursor is moved to the record before', 'cursors/named-cursor.js', 'return { id, seq, ...await tieOf(blocks, seq) }', 'return { id, seq, ...await tieOf(blocks, seq), next: seq }'],
   ['a reader takes what FILE.meta says of the compacted file for its own', 'read/followed-log.js', 'await io.checkPath().then(() => true, () => false)', 'true'],
+  ['a reader is not told of a trim', 'read/followed-log.js', 'if (found.start > blocks.start) blocks.trim(found.start)', ''],
+  ['a reader keeps blocks in which records were deleted since', 'read/followed-log.js', 'if (!isDeepStrictEqual(overrides.get(number), known.get(number))) blocks.invalidate(number)', ''],
   ['a reader that could not read the tail takes it for read', 'read/followed-log.js', '      const next = this.tailOf(found)\n', '      const next = this.tailOf(found)\n      Object.assign(this, { point, state: end.state })\n'],
   ['a reader does not look at deletions that came while it read the end of the log', 'read/visible-end.js', 'isSame(own, await readOwn(io)) && (end', '(end'],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
