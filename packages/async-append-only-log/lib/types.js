@@ -56,9 +56,18 @@
  */
 
 /**
+ * @typedef {object} Sink the end of a push-stream
+ * @property {boolean} [paused] true: nothing is written to it until it calls `resume` of its source
+ * @property {boolean | Error | null} [ended] true: it wants no more, and its `end` is not called
+ * @property {any} [source] set by `pipe`
+ * @property {(item: any) => void} write takes a record
+ * @property {(err?: CallbackError | null) => void} [end] called once, with null at the end of the log or the error that ended it
+ */
+
+/**
  * The source of a push-stream.
  * @typedef {object} Stream
- * @property {<S>(sink: S) => S} pipe writes to a sink, or to a through that has been piped into one, until it pauses; returns it
+ * @property {<S extends Sink>(sink: S) => S} pipe writes to a sink, or to a through that has been piped into one, until it pauses; returns it
  * @property {() => void} resume writes to the sink until it pauses. A sink calls this when it accepts records again
  * @property {(err?: Error | true | null) => void} abort ends the stream before its end, and calls the sink's `end` at once
  * @property {any} sink that it writes to; set its `paused`, and call `resume` when it accepts records again
