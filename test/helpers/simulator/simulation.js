@@ -612,9 +612,8 @@ class Simulation {
     world.problem(`no answer: ${what}: ${this.alive.flatMap(({ name, pending }) => [...pending].map(call => `${name}: ${call}`)).join('; ')}`)
   }
 
-  async checkAll () {
-    const { world, model } = this
-    /** @type {any[]} */
+  /** @returns {Promise<any[] | null>} what each member reads in both directions; null: there was a problem */
+  async readAll () {
     const results = []
     for (const member of this.alive.filter(({ log }) => log !== null)) {
       for (const reverse of [false, true]) {
@@ -627,10 +626,25 @@ class Simulation {
           member.checkCount(list.length)
         })
         await this.settle('reading', () => member.pending.size === 0)
-        if (records === null || world.problems.length > 0) return
+        if (records === null || this.world.problems.length > 0) return null
         results.push({ member, records })
       }
     }
+    return results
+  }
+
+  async checkAll () {
+    const { world, model } = this
+    const ids = () => new Set(this.alive.flatMap(({ log }) => log === null ? [] : [log.flumelog.id]))
+    let id
+    let results
+    // a compaction can still be in progress, whose caller was killed
+    do {
+      await this.settle('following a compaction', () => ids().size <= 1)
+      id = [...ids()].join()
+      results = await this.readAll()
+      if (results === null) return
+    } while ([...ids()].join() !== id)
     const first = results.find(({ member }) => member.role !== 'reader')
     if (first === undefined) return
     const places = [...model.entries.values()].map(entry => ({ entry, seq: entry.seq, id: entry.id }))
