@@ -13,6 +13,7 @@ const { createStreamLog } = require('./lib/stream-log')
 
 /**
  * @typedef {import('./lib/options').TlsOptions} TlsOptions
+ * @typedef {import('./lib/options').ConnectionStatus} ConnectionStatus
  * @typedef {import('flumelog-random-access-file').StreamOptions} StreamOptions
  * @typedef {import('./lib/pull-options').StreamSource} StreamSource
  * @typedef {import('./lib/pull-options').PullOptions} PullOptions

@@ -176,7 +176,15 @@ class Connection {
     return this.transport.createInbox(/** @type {any} */ (this.nats).options.inboxPrefix)
   }
 
+  /** @param {'disconnect' | 'reconnect'} type */
+  tell (type) {
+    const { nats, settings: { onStatus, stream } } = this
+    const status = { type, stream, server: nats.getServer() }
+    if (onStatus !== undefined) process.nextTick(onStatus, status)
+  }
+
   disconnected () {
+    this.tell('disconnect')
     this.isConnected = false
     this.connects++
     for (const reject of [...this.pending]) reject(new Disconnected())
@@ -200,6 +208,7 @@ class Connection {
       await pause(RETRY_DELAY)
     }
     this.isConnected = true
+    this.tell('reconnect')
     this.release()
   }
 

@@ -2,8 +2,9 @@
 
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
-const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError } = require('flumelog-random-access-file/command')
+const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
+const { metricsPort, metricsText, serveMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 const { mirror } = require('..')
 
@@ -19,6 +20,7 @@ const { mirror } = require('..')
  * @property {string} [cursor]
  * @property {string} [subject]
  * @property {string} replicas
+ * @property {number} [metrics]
  * @property {boolean} [json]
  * @property {boolean} [quiet]
  */
@@ -44,7 +46,8 @@ function define (program) {
     .option('--keep-deleted', 'keep in the stream what is deleted in the log')
     .addOption(choiceOption('--replicas <number>', 'servers that store the stream, if it is created', ['1', '3', '5']).default('1'))
     .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
-    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName))
+    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
+    .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort))
     .addOption(jsonOption())
     .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
@@ -56,21 +59,30 @@ function define (program) {
  * @param {ReturnType<typeof streamUrl>} address
  * @param {Options} options
  */
-async function run (file, address, { live, keepDeleted, cursor, subject, replicas, json, quiet, ...access }) {
+async function run (file, address, { live, keepDeleted, cursor, subject, replicas, metrics, json, quiet, ...access }) {
   const target = { ...address, ...accessOf(address, access), replicas: Number(replicas), ...(subject && { subject }) }
   const done = { records: 0, bytes: 0, deleted: 0 }
+  /** @type {MirrorProgress} */
+  let latest = { ...done, lag: 0, total: 0, isConnected: true }
   /** @type {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} */
   const work = (signal, onProgress) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
     Object.assign(done, { records: progress.records, bytes: progress.bytes, deleted: progress.deleted })
+    latest = progress
     onProgress(progress)
   })
+  /** @type {{ url: string, close: () => void } | null} */
+  let served = null
   try {
+    if (metrics !== undefined) served = await serveMetrics(metrics, () => metricsText('flumelog_mirror', target.stream, { ...latest }))
+    if (served !== null && !quiet) writeStderr(`metrics: ${served.url}`)
     if (live) await follow(work, quiet)
     else await once(file, work, quiet)
   } catch (err) {
     // the cursor is, or what is opened read-only would not be
     const isHeld = codeOf(err) === 'flumelog:locked'
     throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
+  } finally {
+    served?.close()
   }
   const text = `mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`
   printResult({ json, quiet }, file, text, { file, stream: target.stream, ...done })

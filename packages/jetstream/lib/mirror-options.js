@@ -6,7 +6,7 @@ const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
 const { settingsOf } = require('./options')
 
 /**
- * @typedef {Pick<import('./options').JetStreamOptions, 'stream' | 'servers' | 'connection' | 'subject' | 'replicas' | 'user' | 'pass' | 'token' | 'creds' | 'tls' | 'name' | 'timeout'>} StreamTarget
+ * @typedef {Pick<import('./options').JetStreamOptions, 'stream' | 'servers' | 'connection' | 'subject' | 'replicas' | 'user' | 'pass' | 'token' | 'creds' | 'tls' | 'name' | 'timeout' | 'config' | 'onStatus'>} StreamTarget
  *   a stream, as for a log in it. `timeout` is that of the first connection: later, a server is waited for as long as it takes
  *
  * @typedef {object} Mirrored what this call has done
@@ -31,7 +31,7 @@ const { settingsOf } = require('./options')
 
 /** @typedef {ReturnType<typeof mirrorSettingsOf>} MirrorSettings */
 
-const checkTargetNames = optionNames('the target', ['stream', 'servers', 'connection', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
+const checkTargetNames = optionNames('the target', ['stream', 'servers', 'connection', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout', 'config', 'onStatus'])
 const checkOptions = workFor('mirror', ['live', 'keepDeleted'], ['cursor'])
 
 /**

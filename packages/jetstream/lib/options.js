@@ -2,7 +2,7 @@
 
 // The options of a log in a JetStream stream: defaults and validation.
 
-const { format, optionNames } = require('flumelog-random-access-file/blocks')
+const { callbacks: { mustBeFunction }, format, optionNames } = require('flumelog-random-access-file/blocks')
 const { settingsOf: logSettingsOf } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 
@@ -31,6 +31,12 @@ const errors = require('./errors')
  * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
  * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000
  * @property {boolean} [readOnly] refuse appends and deletions; default false
+ * @property {(status: ConnectionStatus) => void} [onStatus] called when the connection breaks, and when it is there again
+ *
+ * @typedef {object} ConnectionStatus
+ * @property {'disconnect' | 'reconnect'} type
+ * @property {string} stream
+ * @property {string} server that the connection was to, or is to now
  *
  * @typedef {Partial<Pick<import('@nats-io/jetstream').StreamConfig, (typeof CONFIG_NAMES)[number]>>} StreamSettings
  *
@@ -55,7 +61,7 @@ const MAX_PARTITIONS = 1024
 
 const checkConfigNames = optionNames('config', [...CONFIG_NAMES])
 const checkNames = optionNames('the log', [
-  'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly'
+  'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly', 'onStatus'
 ])
 
 /**
@@ -83,6 +89,8 @@ function settingsOf (options) {
   const { codec, highWaterMark, overflow, readOnly } = options
   const { partitions, key, config = {} } = options
   checkConfigNames(config)
+  const { onStatus } = options
+  if (onStatus !== undefined) mustBeFunction('onStatus', onStatus)
   if (partitions !== undefined && !(Number.isInteger(partitions) && partitions >= 1 && partitions <= MAX_PARTITIONS)) {
     throw errors.invalid(`partitions must be an integer from 1 to ${MAX_PARTITIONS}; it is ${format(partitions)}`)
   }
@@ -117,7 +125,8 @@ function settingsOf (options) {
     tls,
     name,
     filename,
-    timeout
+    timeout,
+    onStatus
   }
 }
 

@@ -6,11 +6,12 @@ const fs = require('fs')
 const { wrap } = require('flumelog-random-access-file/promises')
 const { blockSize, close, codeOf, count, counted, duration, explain, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
+const { metricsPort, metricsText, serveMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 
 /**
  * @typedef {import('..').PullProgress} PullProgress
- * @typedef {{ live: boolean, large?: boolean, blockSize?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
+ * @typedef {{ live: boolean, large?: boolean, blockSize?: number, metrics?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
  */
 
 const EXAMPLES = `
@@ -32,7 +33,8 @@ function define (program) {
     .argument('<file>', 'the log', fileToCreate)
     .option('--no-live', 'end when the log equals the stream')
     .option('--large', 'store messages that do not fit into a block in chunks')
-    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize))
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
+    .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort))
     .addOption(jsonOption())
     .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
@@ -44,7 +46,7 @@ function define (program) {
  * @param {string} file
  * @param {PullOptions} options
  */
-async function pull (source, file, { live, large = false, blockSize, json, quiet, ...access }) {
+async function pull (source, file, { live, large = false, blockSize, metrics, json, quiet, ...access }) {
   const JetStreamLog = require('..')
   const stream = { ...source, ...accessOf(source, access) }
   if (!fs.existsSync(file)) await findStream(stream, file)
@@ -53,9 +55,9 @@ async function pull (source, file, { live, large = false, blockSize, json, quiet
   })
   const startedAt = Date.now()
   /** @type {PullProgress} */
-  let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0 }
+  let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0, isConnected: true }
   const rate = rateOf(() => progress.records)
-  const status = quiet ? null : statusLine(() => `pulling  ${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
+  const status = quiet ? null : statusLine(() => `pulling  ${progress.isConnected ? '' : 'waiting for a server  '}${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
   const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull(stream, log, {
     live,
     signal,
@@ -64,7 +66,11 @@ async function pull (source, file, { live, large = false, blockSize, json, quiet
       status?.update()
     }
   })
+  /** @type {{ url: string, close: () => void } | null} */
+  let served = null
   try {
+    if (metrics !== undefined) served = await serveMetrics(metrics, () => metricsText('flumelog_pull', source.stream, progress))
+    if (served !== null && !quiet) writeStderr(`metrics: ${served.url}`)
     if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
     if (live) await untilStopped(start)
     else await untilInterrupted(file, start, { left: () => 'what was pulled is kept; the same command continues' })
@@ -73,10 +79,12 @@ async function pull (source, file, { live, large = false, blockSize, json, quiet
     throw new UserError(text)
   } finally {
     status?.stop()
+    served?.close()
     await close(log)
   }
   const seconds = (Date.now() - startedAt) / 1000
-  printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...progress, seconds })
+  const { isConnected, ...done } = progress
+  printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...done, seconds })
 }
 
 /**

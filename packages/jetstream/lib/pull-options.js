@@ -5,7 +5,7 @@
 const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
 const { settingsOf } = require('./options')
 
-const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'connection', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout'])
+const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'connection', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout', 'onStatus'])
 const checkSourceNames = optionNames('the source', [...SOURCE_NAMES])
 const checkOptions = workFor('pull', ['live'])
 
@@ -26,6 +26,7 @@ const checkOptions = workFor('pull', ['live'])
  *
  * @typedef {object} PullLag
  * @property {number} lag sequences of the stream that are still to be pulled
+ * @property {boolean} isConnected whether there is a connection to a server; without one, it waits
  *
  * @typedef {Pulled & PullLag} PullProgress
  */

@@ -84,8 +84,8 @@ class Pull {
 
   /** @returns {PullProgress} */
   get progress () {
-    const { records, bytes, last, update: { deleted }, index: { end: { seq } } } = this
-    return { records, bytes, deleted, seq, lag: Math.max(0, last - seq) }
+    const { records, bytes, last, update: { deleted }, index: { end: { seq } }, source: { connection: { isConnected } } } = this
+    return { records, bytes, deleted, seq, lag: Math.max(0, last - seq), isConnected }
   }
 
   async run () {
@@ -104,7 +104,7 @@ class Pull {
       await this.start()
       await this.follow()
       await this.record(true)
-      const { lag, ...pulled } = this.progress
+      const { lag, isConnected, ...pulled } = this.progress
       return pulled
     } catch (err) {
       // this needs no server

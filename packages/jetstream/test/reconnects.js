@@ -2,10 +2,13 @@
 
 // The server is killed, stopped and continued in the middle of appends and live streams.
 
+const net = require('net')
+const path = require('path')
 const test = require('tape')
 const { withDisturbances, pause } = require('./helpers/disturbed-streams')
 const { openLog, closeLogs } = require('./helpers/jetstream')
-const { withNats, startServer } = require('./helpers/nats')
+const { withNats, startServer, streamName } = require('./helpers/nats')
+const { start: startProgram } = require('../../../test/helpers/processes')
 const { collect, codeOf } = require('../../../test/helpers/reading')
 const { thorough } = require('../../../test/helpers/thorough')
 
@@ -23,6 +26,35 @@ withNats('a log in a stream whose servers are killed', (file) => {
       })
     })
     await server.stop()
+  })
+
+  test('a log tells when its connection breaks, and when it is there again', async (t) => {
+    const server = await startServer(file)
+    const said = []
+    let next = () => {}
+    const stream = streamName()
+    const log = openLog(server, { stream, onStatus: (status) => { said.push(status); next() } })
+    await log.append('a record')
+    const until = async (type) => { while (said.at(-1)?.type !== type) await new Promise(resolve => { next = resolve }) }
+    await server.stop()
+    await until('disconnect')
+    await server.start()
+    await until('reconnect')
+    t.ok(said.every(status => status.stream === stream && server.url.endsWith(status.server)), JSON.stringify(said))
+    await log.close()
+    await server.stop()
+  })
+
+  test('a server ends when the process that has started it is killed', async (t) => {
+    const program = startProgram(t, path.join(__dirname, 'helpers', 'programs', 'start-server.js'), null)
+    const { port } = await program.message(({ port }) => port)
+    program.child.kill('SIGKILL')
+    const isThere = () => new Promise(resolve => net.connect(port, '127.0.0.1').on('connect', function () {
+      this.destroy()
+      resolve(true)
+    }).on('error', () => resolve(false)))
+    while (await isThere()) await pause(20)
+    t.pass('it takes no connections')
   })
 
   test('without a server, reads fail in time, appends wait, and close says what became of them', async (t) => {

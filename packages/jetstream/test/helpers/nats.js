@@ -46,6 +46,17 @@ function freePort () {
 const running = new Set()
 process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
 
+/** Kills the servers of which it was told last when this process has ended, also by a signal. @type {import('child_process').ChildProcess | null} */
+let guard = null
+
+function tellGuard () {
+  guard ??= spawn('sh', ['-c', 'while read -r pids; do last=$pids; done; kill -KILL $last 2>/dev/null'], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  guard.unref()
+  // Deno's has none
+  guard.stdin.unref?.()
+  guard.stdin.on('error', () => {}).write(`${[...running].map(({ pid }) => pid).join(' ')}\n`)
+}
+
 class Server {
   /**
    * @param {string} file of the program
@@ -79,6 +90,7 @@ ${extra}`)
       const child = spawn(this.file, ['-c', this.configuration], { stdio: ['ignore', 'ignore', 'pipe'] })
       this.child = child
       running.add(child)
+      tellGuard()
       let output = ''
       const timer = setTimeout(() => reject(new Error(`the server did not start: ${output}`)), START_TIMEOUT)
       child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -90,6 +102,7 @@ ${extra}`)
       })
       child.on('exit', () => {
         running.delete(child)
+        tellGuard()
         clearTimeout(timer)
         reject(new Error(`the server ended: ${output}`))
       })
