@@ -3,10 +3,9 @@
 
 'use strict'
 
-// Verifies, repairs and copies the file of a log, and makes one of a backup, as the commands of these names do. Reads offset maps.
+// Verifies and repairs the file of a log, and makes one of a backup, as the commands of these names do. Reads offset maps.
 
 const { pathFile } = require('./lib/storage/path-file')
-const copyFile = require('./lib/maintenance/copy-file')
 const offsetMap = require('./lib/maintenance/open-offset-map')
 const repairFile = require('./lib/maintenance/repair')
 const restoreFile = require('./lib/backup/restore')
@@ -21,7 +20,6 @@ const { mustBePath, workFor } = require('./lib/work')
  * @typedef {import('./lib/maintenance/counts').Counts} Counts
  * @typedef {import('./lib/maintenance/ranges').Range} Range
  * @typedef {import('./lib/maintenance/copy').Copied} Copied
- * @typedef {import('./lib/maintenance/copy').Salvaged} Salvaged
  * @typedef {import('./lib/maintenance/repair').Repaired} Repaired
  * @typedef {import('./lib/backup/restore').Restored} Restored
  * @typedef {import('./lib/backup/restore').RestoreOptions} RestoreOptions
@@ -29,7 +27,6 @@ const { mustBePath, workFor } = require('./lib/work')
  * @typedef {import('./lib/work').Progress} Progress
  * @typedef {import('./lib/work').WorkOptions} VerifyOptions
  * @typedef {import('./lib/maintenance/repair').RepairOptions} RepairOptions
- * @typedef {import('./lib/maintenance/copy-file').CopyFileOptions} CopyOptions
  */
 
 const verifyWork = workFor('verify', [])
@@ -51,7 +48,7 @@ async function verify (file, options) {
 
 /**
  * Writes a valid copy of a corrupt log, with all records of valid blocks, beside the log or in its place. Nothing is written if the
- * log is valid, except with `compact` if there are deleted records. The old file is not changed; `inPlace` renames it, and completes
+ * log is valid. The old file is not changed; `inPlace` renames it, and completes
  * deletions in it that a crash has interrupted.
  * @param {string} file
  * @param {RepairOptions} [options]
@@ -60,19 +57,6 @@ async function verify (file, options) {
  */
 async function repair (file, options) {
   return repairFile.repair(file, options ?? {})
-}
-
-/**
- * Copies a log, of which other processes may have it open: the copy has what was acknowledged when it was started. Corrupt blocks
- * are not copied; `lost` in the result lists them, and is empty if the log is valid.
- * @param {string} file
- * @param {string} target a path where no file is, nor a recovery point of an earlier log (`EEXIST`); missing parent directories are created. The file appears there when it is
- *   complete, fsynced and verified
- * @param {CopyOptions} [options]
- * @returns {Promise<Copied>} what the copy consists of. Rejects, with nothing left at `target`, as `repair` does; it needs no lock
- */
-async function copy (file, target, options) {
-  return copyFile.copy(file, target, options ?? {})
 }
 
 /**
@@ -100,4 +84,4 @@ async function openOffsetMap (file) {
   return offsetMap.openOffsetMap(file)
 }
 
-module.exports = { verify, repair, copy, restore, openOffsetMap }
+module.exports = { verify, repair, restore, openOffsetMap }

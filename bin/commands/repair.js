@@ -7,7 +7,7 @@ const maintenance = require('../../maintenance')
 const { fileToWrite } = require('../arguments')
 const { UserError, codeOf, realPath } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
-const { count, counted } = require('../numbers')
+const { counted } = require('../numbers')
 const { jsonOption, quietOption } = require('../result')
 const { paint, shownOn } = require('../style')
 const { isShared } = require('../shared')
@@ -16,22 +16,20 @@ const { helpText } = require('../usage')
 
 /**
  * @typedef {import('../../maintenance').Repaired} Repaired
- * @typedef {{ inPlace?: boolean, compact?: boolean, salvage?: boolean }} RepairOptions
+ * @typedef {{ inPlace?: boolean }} RepairOptions
  */
 
 const EXAMPLES = `
 Examples:
   flumelog repair my.log                  writes my.log.repaired
   flumelog repair my.log --in-place       keeps the old file as my.log.corrupt
-  flumelog repair my.log --compact        omits deleted records; offsets change
 
 All records of valid blocks are copied, and keep their offsets: a corrupt
 block is replaced by one deleted record of the same size. No record of a
 block that fails its checksum, or contains a broken record, can be trusted,
-so all of them are omitted, unless --salvage is given. Nothing is written if
-the log is valid (except with --compact), or while another program has it
-open for writing, shared or not. The log itself is not changed; --in-place
-renames it.`
+so all of them are omitted. Nothing is written if the log is valid, or while
+another program has it open for writing, shared or not. The log itself is not
+changed; --in-place renames it.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -40,8 +38,6 @@ function define (program) {
     .description('Writes a valid copy of a log, FILE.repaired, with all records of valid blocks.')
     .argument('<file>', 'the log', fileToWrite)
     .option('-i, --in-place', 'replace the log with the copy, and keep the old file as FILE.corrupt')
-    .option('-c, --compact', 'omit deleted records and corrupt blocks: OFFSETS CHANGE')
-    .option('--salvage', 'keep records of corrupt blocks that look whole: UNVERIFIED')
     .addOption(jsonOption())
     .addOption(quietOption())
     .addHelpText('after', helpText(EXAMPLES))
@@ -83,8 +79,8 @@ function isEmpty (copied) {
  * @param {Repaired} repaired
  */
 function figuresOf (file, { report, copied, file: copy, original }) {
-  const { lost = [], salvaged = [], moved = false, counts } = copied ?? {}
-  return { file, copy, original, records: (counts ?? report.counts).records, moved, lost, torn: report.ranges.filter(({ kind }) => kind === 'torn'), salvaged }
+  const { lost = [], counts } = copied ?? {}
+  return { file, copy, original, records: (counts ?? report.counts).records, lost, torn: report.ranges.filter(({ kind }) => kind === 'torn') }
 }
 
 /**
@@ -93,24 +89,20 @@ function figuresOf (file, { report, copied, file: copy, original }) {
  * @param {RepairOptions} options
  * @returns {string[]} lines
  */
-function formatReport (log, { report, copied, file, original }, { inPlace, compact }) {
+function formatReport (log, { report, copied, file, original }, { inPlace }) {
   const shown = (/** @type {string | null} */ name) => shownOn(process.stdout, name ?? '')
-  if (copied === null) return [`${shown(log)}: valid; nothing to ${compact ? 'compact' : 'repair'}, nothing written`]
+  if (copied === null) return [`${shown(log)}: valid; nothing to repair, nothing written`]
   const { stdout } = process
   const { blockSize } = report
   const torn = report.ranges.filter(({ kind }) => kind === 'torn')
   const lines = [
     ...copied.lost.map(range => `${paint(stdout, 'red', 'omitted')} ${describeRange(range, blockSize)}`),
-    ...torn.map(range => `${paint(stdout, 'red', 'truncated')} ${describeRange(range, blockSize)}`),
-    ...copied.salvaged.map(range => `${paint(stdout, 'yellow', `UNVERIFIED, ${counted(range.records, 'record')}`)} from ${describeRange(range, blockSize)}`)
+    ...torn.map(range => `${paint(stdout, 'red', 'truncated')} ${describeRange(range, blockSize)}`)
   ]
-  const unverified = copied.salvaged.reduce((sum, { records }) => sum + records, 0)
-  lines.push(`${shown(file)}: valid: ${counted(copied.counts.records, 'record')}${unverified === 0 ? '' : `, ${count(unverified)} of them UNVERIFIED`}` +
+  lines.push(`${shown(file)}: valid: ${counted(copied.counts.records, 'record')}` +
     (inPlace ? `; the old file is ${shown(original)}` : `; ${shown(original)} is unchanged`))
   if (isEmpty(copied)) {
-    lines.push(paint(stdout, 'red', 'NO RECORD WAS KEPT: no block is valid. With --salvage, records that look whole are kept, UNVERIFIED.'))
-  } else if (compact && copied.moved) {
-    lines.push(paint(stdout, 'red', 'OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt'))
+    lines.push(paint(stdout, 'red', 'NO RECORD WAS KEPT: no block is valid.'))
   } else {
     lines.push('All records kept their offsets.')
     if (copied.lost.length > 0) lines.push('Views may still contain omitted records; delete these views to have them rebuilt.')

@@ -89,7 +89,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
   // no process has it open for writing
   const replaced = fs.existsSync(name) ? await lockFile(name) : null
   try {
-    return await writeCopy(extent, { name, given: file, original: source }, {}, work, async ({ lost, size, counts }, unfinished) => {
+    return await writeCopy(extent, { name, given: file, original: source }, work, async ({ lost, size, counts }, unfinished) => {
       if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
       const origin = await originOf(extent.io, source, extent.blockSize)
       if (replaced !== null) await replace(replaced, name, origin)

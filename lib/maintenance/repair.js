@@ -11,7 +11,7 @@ const { inheritByName } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { assertLog, openExtent } = require('./extent')
 const { copyFile, freeName, linkOrCopy } = require('./new-log')
-const { originOfCopy, placeLog, replaceLog } = require('./replace-log')
+const { originOf, placeLog, replaceLog } = require('./replace-log')
 const { verifyExtent } = require('./verify')
 const { mustBePath, workFor } = require('../work')
 const { writeCopy } = require('./write-copy')
@@ -27,7 +27,7 @@ const BESIDE = ['.meta', MAP_SUFFIX]
  * @typedef {object} RepairOnlyOptions
  * @property {boolean} [inPlace] replace the log with the copy, and keep the old file as FILE.corrupt; default false: the copy is
  *   FILE.repaired
- * @typedef {RepairOnlyOptions & import('./write-copy').CopyOptions & import('../work').WorkOptions} RepairOptions
+ * @typedef {RepairOnlyOptions & import('../work').WorkOptions} RepairOptions
  *
  * @typedef {object} Repaired
  * @property {Report} report on the log as it was
@@ -36,7 +36,7 @@ const BESIDE = ['.meta', MAP_SUFFIX]
  * @property {string} original name of the file as it was
  */
 
-const workOf = workFor('repair', ['inPlace', 'compact', 'salvage'])
+const workOf = workFor('repair', ['inPlace'])
 
 /**
  * @param {string} file
@@ -54,9 +54,9 @@ async function repair (file, options) {
   const extent = await openExtent(pathFile(target, { readOnly: false, lock: true }), true)
   try {
     const report = await verifyExtent(extent, work.begin('verify'))
-    if (report.valid && !(options.compact && report.counts.deleted > 0)) return { report, copied: null, file: null, original: file }
-    return await writeCopy(extent, { name: target, given: file, original: target }, options, work, async (copied, unfinished) => {
-      const origin = await originOfCopy(extent, target, copied)
+    if (report.valid) return { report, copied: null, file: null, original: file }
+    return await writeCopy(extent, { name: target, given: file, original: target }, work, async (copied, unfinished) => {
+      const origin = await originOf(extent.io, target, extent.blockSize)
       const { copy, original } = await (options.inPlace ? replace(extent, target, unfinished, origin) : placeBeside(target, unfinished, origin))
       return { report, copied, file: asGiven(copy), original: asGiven(original) }
     })

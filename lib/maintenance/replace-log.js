@@ -40,23 +40,11 @@ const { giveName } = require('./new-log')
  * @param {import('../storage/promisified-file').Io} io of a log that is open
  * @param {string | null} name its path; null: it is in a storage
  * @param {number} blockSize of the log
- * @returns {Promise<Origin>} for a copy in which records have the same offsets
+ * @returns {Promise<Origin>} for a copy of it
  */
 async function originOf (io, name, blockSize) {
   const own = await readOwn(io)
   return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name, blockSize }
-}
-
-/**
- * @param {import('./extent').Extent} extent of the log
- * @param {string} name its path
- * @param {import('./copy').Copied} copied
- * @returns {Promise<Origin>} for a copy. If records have other offsets in it, nothing that has offsets of the log is to be used with it
- */
-async function originOfCopy ({ io, blockSize, end }, name, { moved, size }) {
-  // what is appended to a shorter one would get offsets that deleted records had
-  if (moved || size < end) return { id: randomUUID(), base: 0, log: randomUUID(), map: null, blockSize }
-  return originOf(io, name, blockSize)
 }
 
 /**
@@ -150,4 +138,4 @@ async function copyMap ({ id, map: source }, name, log) {
   }
 }
 
-module.exports = { originOf, originOfCopy, placeLog, replaceLog }
+module.exports = { originOf, placeLog, replaceLog }

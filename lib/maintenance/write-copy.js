@@ -17,11 +17,6 @@ const { verify } = require('./verify')
  * @typedef {import('./copy').Copied} Copied
  * @typedef {import('./new-log').Work} Work
  *
- * @typedef {object} CopyOptions
- * @property {boolean} [compact] omit deleted records and corrupt blocks: records get other offsets. Default false: all keep
- *   theirs, and a corrupt block is replaced by one deleted record of the same size
- * @property {boolean} [salvage] keep records of corrupt blocks whose lengths are whole; nobody knows whether their data is; default false
- *
  * @typedef {object} CopyNames
  * @property {string} name of the copy, absolute; of the log, if that is replaced
  * @property {string} given the same as the caller gave it
@@ -32,15 +27,14 @@ const { verify } = require('./verify')
  * @template T
  * @param {Extent} extent
  * @param {CopyNames} names
- * @param {CopyOptions} options
  * @param {Work} work
  * @param {(copied: Copied, unfinished: string) => Promise<T>} place gives the copy its name
  * @returns {Promise<T>} if it fails, nothing is left
  */
-function writeCopy (extent, { name, given, original }, { compact = false, salvage = false }, work, place) {
+function writeCopy (extent, { name, given, original }, work, place) {
   return writeUnfinished(name, given, work, async (file, unfinished) => {
     const target = promises(file)
-    const copied = await copyRecords(extent, target, { compact, salvage, onprogress: work.begin('copy') })
+    const copied = await copyRecords(extent, target, work.begin('copy'))
     await target.sync()
     copied.counts = await countValid(unfinished, copied, work)
     // last: the log may be one that nobody can write

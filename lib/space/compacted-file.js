@@ -1,6 +1,6 @@
 'use strict'
 
-// A file that gets the records of a log that are not deleted, packed into blocks: a copy, or the file that is to take the log's place. That
+// The file that is to take the place of a log that is compacted: it gets the records that are not deleted, packed into blocks. It
 // has the form of a log that was trimmed: a hole in its first block, nothing up to `base`, then records.
 
 const fs = require('fs')
@@ -26,7 +26,6 @@ const DELETED = deletedPart(layout.FRAME_SIZE + 1)
  * @property {number} blockSize in bytes
  * @property {boolean} checksum whether blocks get one
  * @property {number} base offset of the first record
- * @property {(buffers: Buffer[], offset: number) => Promise<void>} [write] writes into the file; default: by its descriptor
  */
 
 class CompactedFile {
@@ -34,12 +33,11 @@ class CompactedFile {
    * @param {string} filename
    * @param {number} fd
    * @param {Options} options
-   * @param {{ add: (run: import('./offset-map').Run) => void }} map gets the records that are kept
+   * @param {import('./offset-map-writer').OffsetMapWriter} map gets the records that are kept
    */
-  constructor (filename, fd, { blockSize, checksum, base, write = (buffers, offset) => writeAll(fd, buffers, offset) }, map) {
+  constructor (filename, fd, { blockSize, checksum, base }, map) {
     this.filename = filename
     this.fd = fd
-    this.writeAll = write
     this.blockSize = blockSize
     this.map = map
     /** Up to where records may reach in a block. */
@@ -71,8 +69,8 @@ class CompactedFile {
   async begin () {
     // its zeros take no space if they are not written
     const hole = holeOf(this.blockSize, this.checksum)
-    await this.writeAll([hole.subarray(0, HOLE_EDGE)], 0)
-    await this.writeAll([hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
+    await writeAll(this.fd, [hole.subarray(0, HOLE_EDGE)], 0)
+    await writeAll(this.fd, [hole.subarray(-HOLE_EDGE)], hole.length - HOLE_EDGE)
     return this
   }
 
@@ -196,7 +194,7 @@ class CompactedFile {
     const { packer, blockSize } = this
     const full = packer.blocks.splice(0, packer.blocks.length - 1)
     if (full.length === 0) return
-    await this.writeAll(full.map(({ buffer }) => buffer), full[0].number * blockSize)
+    await writeAll(this.fd, full.map(({ buffer }) => buffer), full[0].number * blockSize)
     this.unsynced += full.length * blockSize
     for (const block of full) packer.recycle(block)
   }
@@ -205,7 +203,7 @@ class CompactedFile {
   async flush () {
     await this.write()
     const { packer: { filling, position }, blockSize } = this
-    if (position > 0) await this.writeAll([filling.buffer.subarray(0, position)], filling.number * blockSize)
+    if (position > 0) await writeAll(this.fd, [filling.buffer.subarray(0, position)], filling.number * blockSize)
   }
 
   async sync () {

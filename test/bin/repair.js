@@ -9,7 +9,7 @@ const FlumeLog = require('../..')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { isClosed } = require('../helpers/left-metadata')
 const { start, refuses } = require('../helpers/command-line')
-const { makeLog, readLog, deleteFrom, overwrite } = require('../helpers/logs')
+const { makeLog, readLog, overwrite } = require('../helpers/logs')
 const { promises } = require('../helpers/promises')
 const { flumelog } = require('../helpers/warm-flumelog')
 
@@ -66,7 +66,7 @@ test('repair writes a copy in which every record of a valid block keeps its offs
   t.match((await flumelog(['repair', 'log'], { cwd: name('.') })).stdout, /^log\.repaired\.2: valid: /m, 'a copy that is there already is not written over')
 })
 
-test('a repair that keeps no record fails, and says how to keep what looks whole', async (t) => {
+test('a repair that keeps no record fails', async (t) => {
   const name = testFolder(t)
   await makeLog(name('log'), RECORDS.slice(0, 14), { blockSize: BLOCK_SIZE })
   fs.truncateSync(name('log'), BLOCK_SIZE)
@@ -75,10 +75,7 @@ test('a repair that keeps no record fails, and says how to keep what looks whole
   const { code, stdout } = await flumelog(['repair', 'log'], { cwd: name('.') })
   t.equal(code, 1)
   t.match(stdout, /^log\.repaired: valid: 0 records/m)
-  t.match(stdout, /NO RECORD WAS KEPT.*--salvage/)
-  const salvaged = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
-  t.equal(salvaged.code, 0)
-  t.match(salvaged.stdout, /^log\.repaired\.2: valid: [1-9]\d* records, [1-9]\d* of them UNVERIFIED/m)
+  t.match(stdout, /NO RECORD WAS KEPT/)
 })
 
 test('a repaired log accepts appends, at the offset where the old one ended', async (t) => {
@@ -106,59 +103,6 @@ test('--in-place replaces the log with the copy, and keeps the old file', async 
   overwrite(name('log'), 2 * BLOCK_SIZE + 30, 'X')
   t.match((await flumelog(['repair', '-i', 'log'], { cwd: name('.') })).stdout, /the old file is log\.corrupt\.2$/m, 'the next one gets a number')
   t.ok(fs.readFileSync(name('log.corrupt')).equals(bytes), 'and the first is as it was')
-})
-
-test('--salvage keeps records that look whole, and reports them as unverified', async (t) => {
-  const name = testFolder(t)
-  const { seqs, broken } = await makeDamaged(name('log'))
-  const { code, stdout } = await flumelog(['repair', 'log', '--salvage'], { cwd: name('.') })
-  t.equal(code, 0)
-  t.match(stdout, /^omitted 1536 to 1792, block 6: /m)
-  t.match(stdout, /^UNVERIFIED, \d+ records from 256 to 512, block 1: checksum mismatch: /m)
-  t.match(stdout, new RegExp(`^UNVERIFIED, ${broken.length - 1} records from 768 to 1024, block 3: `, 'm'))
-  t.match(stdout, /^log.repaired: valid: \d+ records, \d+ of them UNVERIFIED; log is unchanged$/m)
-  t.ok(await isValid(name('log.repaired')))
-  const records = await found(name('log.repaired'))
-  const expected = seqs.filter(seq => seq !== broken[5] && inBlock(seq) !== 6)
-  t.deepEqual(records.map(([seq]) => seq), expected, 'all but the broken one, where they were')
-  const [seq, changed] = records.find(([seq, value]) => value !== RECORDS[seqs.indexOf(seq)])
-  t.equal(inBlock(seq), 1, 'one of them is not as it was: nobody could know')
-  t.match(changed, /X/)
-})
-
-test('--compact omits deleted records and corrupt blocks, and says that offsets have changed', async (t) => {
-  const name = testFolder(t)
-  const { seqs } = await makeDamaged(name('log'))
-  await deleteFrom(name('log'), [seqs[0], seqs[50]])
-  const { code, stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
-  t.equal(code, 0)
-  t.match(stdout, /^OFFSETS HAVE CHANGED: views contain offsets, so delete all views of this log to have them rebuilt$/m)
-  t.ok(await isValid(name('log.repaired')))
-  const expected = RECORDS.filter((_, i) => ![0, 50].includes(i) && ![1, 3, 6].includes(inBlock(seqs[i])))
-  t.deepEqual((await found(name('log.repaired'))).map(([, value]) => value), expected)
-  const { deleted } = JSON.parse((await flumelog(['stat', '--json', name('log.repaired')])).stdout)
-  t.deepEqual(deleted, { records: 0, freedBlocks: 0, bytes: 0 })
-  t.equal((await flumelog(['repair', 'log.repaired', '--compact'], { cwd: name('.') })).stdout,
-    'log.repaired: valid; nothing to compact, nothing written\n', 'once is enough')
-})
-
-test('--compact does not report changed offsets if no record has moved', async (t) => {
-  const name = testFolder(t)
-  const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
-  await deleteFrom(name('log'), [seqs[99]])
-  const { stdout } = await flumelog(['repair', 'log', '--compact'], { cwd: name('.') })
-  t.equal(stdout, 'log.repaired: valid: 99 records; log is unchanged\nAll records kept their offsets.\n')
-})
-
-test('--compact copies records of the size that only a log without checksums can contain', async (t) => {
-  const name = testFolder(t)
-  const records = [10, 246, 245, 244, 243, 242, 241, 5, 246].map((size, i) => Buffer.alloc(size, i + 1))
-  const seqs = await makeLog(name('log'), records, { blockSize: BLOCK_SIZE, checksum: false })
-  await deleteFrom(name('log'), [seqs[0]])
-  const { code } = await flumelog(['repair', name('log'), '--compact'])
-  t.equal(code, 0)
-  t.ok(await isValid(name('log.repaired')))
-  t.deepEqual((await readLog(name('log.repaired'))).map(({ value }) => value.length), [246, 245, 244, 243, 242, 241, 5, 246])
 })
 
 test('a valid log is not copied', async (t) => {
@@ -189,11 +133,8 @@ test('a tail that is corrupt in its middle keeps its size', async (t) => {
   const tail = seqs.filter(seq => inBlock(seq) === inBlock(size))
   overwrite(name('log'), tail[1], Buffer.from([200]))
   await flumelog(['repair', name('log')])
-  await flumelog(['repair', name('log'), '--salvage'])
   t.equal(fs.statSync(name('log.repaired')).size, size, 'the next record comes where it would have')
-  t.equal(fs.statSync(name('log.repaired.2')).size, size)
   t.deepEqual((await found(name('log.repaired'))).map(([seq]) => seq), seqs.filter(seq => !tail.includes(seq)))
-  t.deepEqual((await found(name('log.repaired.2'))).map(([seq]) => seq), seqs.filter(seq => seq !== tail[1]))
 })
 
 test('repair after a crash respects the recovery point, and keeps it with the old file', async (t) => {
@@ -264,7 +205,7 @@ test('repair fails while processes share the log, whichever of them owns it, and
 test('a full disk while the copy is written leaves everything unchanged', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
-  for (const args of [[], ['--in-place'], ['--compact']]) {
+  for (const args of [[], ['--in-place']]) {
     const ended = await flumelog(['repair', name('log'), ...args], {
       preload: [path.join(HELPERS, 'small-disk.js')],
       env: { TEST_DISK_SIZE: '1000' }

@@ -23,7 +23,7 @@ const COMMANDS = [
   [['restore', 'backup', 'restored', '--force'], { backup: 'backup', file: 'restored', replaced: false }],
   [['export', 'numbers', '--to', 'ndjson'], { file: 'numbers', target: 'numbers.ndjson', format: 'ndjson', records: 1000 }],
   [['import', 'numbers.ndjson', 'imported'], { old: 'numbers.ndjson', file: 'imported', format: 'ndjson', records: 1000 }],
-  [['repair', 'corrupt'], { file: 'corrupt', copy: 'corrupt.repaired', original: 'corrupt', moved: false, torn: [], salvaged: [] }],
+  [['repair', 'corrupt'], { file: 'corrupt', copy: 'corrupt.repaired', original: 'corrupt', torn: [] }],
   [['cursors', 'log'], { file: 'log', cursors: [] }]
 ]
 async function makeFiles (name) {

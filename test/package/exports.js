@@ -17,7 +17,7 @@ const { name, exports: entries } = require('../../package.json')
 const EXPORTS = {
   '.': [],
   './promises': ['open', 'wrap', 'FlumeLog'],
-  './maintenance': ['verify', 'repair', 'copy', 'restore', 'openOffsetMap'],
+  './maintenance': ['verify', 'repair', 'restore', 'openOffsetMap'],
   './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'CopiedLog', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
     'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'files', 'callbacks', 'errors', 'format', 'shorten', 'mustBePath', 'onAbort', 'optionNames', 'workFor'],
   './json': ['compact', 'pretty', 'finder', 'decodeJson', 'parseFilter', 'quoted', 'filterOf', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],

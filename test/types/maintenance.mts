@@ -1,6 +1,6 @@
 // The functions of maintenance, from an ES module.
 
-import { verify, repair, copy, restore, openOffsetMap, type Copied, type OffsetMap, type Progress, type Range, type Repaired, type Report, type Restored } from 'flumelog-random-access-file/maintenance'
+import { verify, repair, restore, openOffsetMap, type Copied, type OffsetMap, type Progress, type Range, type Repaired, type Report, type Restored } from 'flumelog-random-access-file/maintenance'
 
 const { signal } = new AbortController()
 const onProgress = ({ step, bytes, total }: Progress) => console.log(step === 'check', bytes / total)
@@ -9,13 +9,10 @@ const report: Report = await verify('folder/log', { onProgress, signal })
 const ranges: Range[] = report.valid ? [] : report.ranges
 const records: number = report.counts.records + ranges.length
 
-const repaired: Repaired = await repair('folder/log', { inPlace: true, compact: true, salvage: true, onProgress, signal })
+const repaired: Repaired = await repair('folder/log', { inPlace: true, onProgress, signal })
 const name: string | null = repaired.file
-const lost: number | undefined = repaired.copied?.lost.length
-
-const copied: Copied = await copy('folder/log', 'folder/copy', { compact: false, salvage: false, onProgress, signal })
-const moved: boolean = copied.moved
-await copy('folder/log', 'folder/copy')
+const copied: Copied | null = repaired.copied
+const lost: number | undefined = copied?.lost.length
 
 const restored: Restored = await restore('folder/backup', 'folder/log', { force: true, onProgress, signal })
 const isNew: boolean = !restored.replaced && restored.bytes + restored.start + restored.records > 0
@@ -23,8 +20,6 @@ const offsets: OffsetMap | null = await openOffsetMap('folder/log')
 const movedTo: number | null = offsets === null || offsets.previousId === offsets.id ? null : await offsets.map(0)
 await offsets?.close()
 
-// @ts-expect-error no target
-await copy('folder/log')
 // @ts-expect-error no such option
 await verify('folder/log', { salvage: true })
 // @ts-expect-error no such option
