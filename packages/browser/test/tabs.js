@@ -12,6 +12,8 @@ const { thorough } = require('../../../test/helpers/thorough')
 const ENDS = ['close', 'crash', 'freeze', 'reload', 'terminate']
 /** How many owners end. */
 const OWNERS = thorough ? 16 : ENDS.length
+/** Seconds for which the owners of four tabs end. */
+const SECONDS = Number(process.env.SECONDS ?? 0)
 /** Appends of each tab that are acknowledged between two of these. */
 const ACKNOWLEDGED = 60
 /** A busy machine is slow. Milliseconds. */
@@ -202,14 +204,15 @@ async function readAll ({ name, options }) {
 /**
  * Lets tabs append while the owners of their log end.
  * @param {Tabs} tabs
- * @param {number} count
+ * @param {{ count: number, seconds?: number }} size
  * @param {(ends: readonly string[]) => string} pick
  * @param {() => Promise<void>} yieldOwnership called when another tab than these is the owner
  * @returns {Promise<string[]>} how they have ended
  */
-async function endOwners (tabs, count, pick, yieldOwnership) {
+async function endOwners (tabs, { count, seconds = 0 }, pick, yieldOwnership) {
   const ends = []
-  while (ends.length < OWNERS) {
+  const until = performance.now() + seconds * 1000
+  while (ends.length < OWNERS || performance.now() < until) {
     while (tabs.running.length < count) await tabs.add()
     await tabs.progress()
     const owner = await tabs.owner()
@@ -237,12 +240,12 @@ inBrowser(({ open }) => {
       // the last to open it, and most often a client
       const reader = await open()
       await reader.evaluate(follow, { name, options: OPTIONS })
-      const ends = await endOwners(tabs, count, pick, async () => {
+      const ends = await endOwners(tabs, { count, seconds: count === 4 ? SECONDS : 0 }, pick, async () => {
         await reader.reload({ waitUntil: 'load' })
         await reader.evaluate(follow, { name, options: OPTIONS })
       })
       const { seen, all } = await reader.evaluate(readAll, { name, options: OPTIONS })
-      t.deepEqual(problemsOf(tabs, all).slice(0, 5), [], `${all.length} records of ${tabs.all.size} tabs; ended by: ${ends.join(', ')}`)
+      t.deepEqual(problemsOf(tabs, all).slice(0, 5), [], `${all.length} records of ${tabs.all.size} tabs; ${ends.length} owners ended: ${ends.join(', ')}`)
       t.deepEqual(seen, all, 'a live stream of another tab has seen all of them, once and in order')
       await tabs.close()
       await reader.close()
@@ -253,7 +256,7 @@ inBrowser(({ open }) => {
     const { pick } = randomFrom(seed)
     const name = 'tabs-compacting'
     const tabs = new Tabs(open, name, true)
-    const ends = await endOwners(tabs, 3, pick, async () => {})
+    const ends = await endOwners(tabs, { count: 3 }, pick, async () => {})
     const reader = await open()
     await reader.evaluate(`globalThis.compactSome = ${compactSome}`)
     await reader.evaluate(async ({ name, options }) => {
@@ -261,7 +264,7 @@ inBrowser(({ open }) => {
       while (globalThis.log.id === '0') await globalThis.compactSome(globalThis.log)
     }, { name, options: OPTIONS })
     const { all, id } = await reader.evaluate(readAll, { name, options: OPTIONS })
-    t.deepEqual(problemsOf(tabs, all).slice(0, 5), [], `${all.length} records of ${tabs.all.size} tabs; ended by: ${ends.join(', ')}`)
+    t.deepEqual(problemsOf(tabs, all).slice(0, 5), [], `${all.length} records of ${tabs.all.size} tabs; ${ends.length} owners ended: ${ends.join(', ')}`)
     t.notEqual(id, '0', 'it was compacted')
     await tabs.close()
     await reader.close()

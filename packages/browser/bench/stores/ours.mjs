@@ -1,0 +1,26 @@
+// The log of this package: in a worker the log itself, on a page that of a worker of its own.
+
+import { open as openLog } from '../index.mjs' // eslint-disable-line import/no-unresolved
+
+export async function open (name) {
+  const log = await openLog(`bench-${name}`)
+  return {
+    append: (records) => records.length === 1 ? log.append(records[0]) : Promise.all(records.map(record => log.append(record))),
+    async stream () {
+      let count = 0
+      let bytes = 0
+      for await (const batch of log.batches({ seqs: false })) {
+        count += batch.length
+        for (const value of batch) bytes += value.length
+      }
+      return { count, bytes }
+    },
+    async keys () {
+      const keys = []
+      for await (const batch of log.batches({ values: false })) keys.push(...batch)
+      return keys
+    },
+    get: (seq) => log.get(seq),
+    close: () => log.close()
+  }
+}
