@@ -82,7 +82,7 @@ async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   // before it needs space: the disk may be full
   if (file.location) await removeUnfinished(file.location.path)
-  const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
+  const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   const { id, base } = generation
   if (file.location) await settleMap(file.location.path, id)
   const { blocks, reader } = openBlocks(context, blockSize)
@@ -90,7 +90,7 @@ async function openWriter (context, io) {
   Object.assign(blocks, { start: found.start, base })
   // only then: most logs keep everything
   const retention = settings.retain && require('./space/retention').retentionOf(settings, records)
-  const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, listeners.onadvance, clock, { retention })
+  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, limits, found.lastSeq, listeners.onadvance, clock, { retention })
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

@@ -39,7 +39,6 @@ function statsOf (file, opened, appender, streams) {
     start,
     // a reader may know that the log was trimmed before it knows what came since
     blocks: Math.max(0, Math.ceil((size - start) / blockSize)),
-    records: writer instanceof Writer ? writer.recordCount.records : null,
     recovered: opened?.recovered ?? 0,
     cut: opened?.cut ?? null
   }

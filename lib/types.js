@@ -53,8 +53,6 @@
  * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
  * @property {number} start offset of the first block that is not trimmed; 0 if none was
  * @property {number} blocks in the log that are not trimmed, including the last one
- * @property {number | null} records acknowledged, not deleted and not trimmed; of a large record (option `large`), each chunk counts. Null: not known, or another
- *   process writes the log
  * @property {number} recovered bytes behind the recovery point that recovery kept
  * @property {Cut | null} cut what recovery truncated
  */

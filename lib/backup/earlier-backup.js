@@ -109,7 +109,7 @@ class EarlierBackup {
     const point = await readPoint(io)
     if (point === null) return
     if (point.writer.startsWith(WRITER)) await io.truncate(point.offset)
-    await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true, smallLog: Infinity })
+    await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true })
     this.extent = await readExtent(io, extent.filename, true)
   }
 
@@ -258,9 +258,9 @@ class EarlierBackup {
     for (const { offset, data } of patchesOf(deletions, blockSize)) await io.write(offset, data)
     if (start > from) await punchHead(io, from, start, blockSize)
     await io.sync()
-    for (const { block, live } of deletions) {
+    for (const { block, isHole } of deletions) {
       const { offset, length } = pagesOf(block / blockSize, blockSize)
-      if (live !== undefined && length > 0 && block >= start) await io.punch(offset, length)
+      if (isHole && length > 0 && block >= start) await io.punch(offset, length)
     }
   }
 
@@ -291,7 +291,7 @@ class EarlierBackup {
    */
   async place (deletions, freed) {
     const { end, start, io, blockSize } = this
-    return { end, tie: await tieAt(io.read, end, blockSize, deletions), records: null, start, freed, blockSize, ...this.generation }
+    return { end, tie: await tieAt(io.read, end, blockSize, deletions), start, freed, blockSize, ...this.generation }
   }
 
   /**
@@ -345,7 +345,7 @@ class EarlierBackup {
  * @returns {Deletion}
  */
 function deletionFor ({ offset, copy, difference: { deleted, isMerged } }, blockSize) {
-  if (isMerged && copy.length === blockSize) return wholeDeletionOf(offset, copy, deleted.length)
+  if (isMerged && copy.length === blockSize) return wholeDeletionOf(offset, copy)
   if (copy.length < blockSize || storedChecksum(copy) === 0) return deletionOf(offset, copy, deleted, null)
   const after = Buffer.from(copy)
   for (const position of deleted) layout.zeroRecord(after, position)

@@ -115,18 +115,6 @@ class LogBlocks {
     return this.#blocks.checksum
   }
 
-  /** Number of records; null: not known without counting, or it counts the chunks of large records. @type {number | null} */
-  get recordCount () {
-    return this.large ? null : this.log.stats().records
-  }
-
-  /** @returns {Promise<number | null>} the same, also of a log that was closed and is read here */
-  async findRecordCount () {
-    if (this.large || this.recordCount !== null) return this.recordCount
-    const found = await this.#log.file.metadata?.read().catch(() => null) ?? null
-    return found !== null && found.metadata.closed && found.metadata.end === this.end ? found.metadata.records : null
-  }
-
   /**
    * @param {number} number of a block that is not trimmed
    * @returns {Promise<Block>} rejects with `flumelog:closed`; other errors are in the block

@@ -20,7 +20,7 @@ const CHECKSUM_FROM_END = 8
  * @property {number} block offset of the block
  * @property {DeletedRecord[]} records in the order of their seqs; empty if all of the block is deleted
  * @property {number | null} checksum of the block without their data; null: it is not full, or has no checksum
- * @property {number} [live] the block becomes a hole; the number of records in it that had not been deleted before
+ * @property {boolean} [isHole] the block becomes a hole
  * @property {number} [number] in the order in which their writer recorded them, from 1; missing: not recorded yet
  *
  * @typedef {{ offset: number, data: Buffer }} Patch bytes that belong at this offset in the file
@@ -40,21 +40,10 @@ function deletionOf (block, bytes, positions, checksum) {
 /**
  * @param {number} block offset of the block
  * @param {Buffer} bytes of the block, before the deletion
- * @param {number} live number of records in it that are not deleted
  * @returns {Deletion} of all of its records
  */
-function wholeDeletionOf (block, bytes, live) {
-  return { block, records: [], checksum: storedChecksum(bytes) === 0 ? null : storedChecksum(holeOf(bytes.length, true)), live }
-}
-
-/**
- * @param {Deletion} deletion
- * @param {number} end offset
- * @returns {number} records in front of `end` that it deletes
- */
-function deletedBefore ({ block, records, live }, end) {
-  if (live !== undefined) return block < end ? live : 0
-  return records.filter(({ seq }) => seq < end).length
+function wholeDeletionOf (block, bytes) {
+  return { block, records: [], checksum: storedChecksum(bytes) === 0 ? null : storedChecksum(holeOf(bytes.length, true)), isHole: true }
 }
 
 /**
@@ -67,7 +56,7 @@ function patchesOf (deletions, blockSize) {
   const patches = []
   /** @type {Map<number, number | null>} */
   const checksums = new Map()
-  const holes = new Map(deletions.filter(({ live }) => live !== undefined).map(deletion => [deletion.block, deletion]))
+  const holes = new Map(deletions.filter(({ isHole }) => isHole).map(deletion => [deletion.block, deletion]))
   const others = deletions.filter(({ block }) => !holes.has(block))
   const records = others.flatMap(({ records }) => records).sort((a, b) => a.seq - b.seq)
   for (let first = 0; first < records.length;) {
@@ -113,4 +102,4 @@ function applyPatches (bytes, offset, patches) {
   return bytes
 }
 
-module.exports = { applyPatches, deletedBefore, deletionOf, patchesOf, wholeDeletionOf }
+module.exports = { applyPatches, deletionOf, patchesOf, wholeDeletionOf }

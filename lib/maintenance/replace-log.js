@@ -116,7 +116,7 @@ async function describe (file, { id, base, log, blockSize }) {
   const { io, start, end } = await openExtent(pathFile(file, { readOnly: true, lock: false }))
   try {
     const tie = await tieAt(io.read, end, blockSize, [])
-    return { log, id, base, blockSize, end, tie, records: null, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, clients: {}, next: null }
+    return { log, id, base, blockSize, end, tie, start, freed: start, writer: '', closed: true, deletions: [], dropped: 0, clients: {}, next: null }
   } finally {
     await io.close()
   }

@@ -4,7 +4,6 @@
 
 const { ownMetadata, tieAt } = require('./belonging')
 const { findBlockSize } = require('./block-size')
-const { countOnOpening } = require('./count-records')
 const { recover } = require('./recover')
 const { generationOf, pointOf } = require('./recovery-point')
 const { hasWhole, isRefusedByCodec } = require('./whole-records')
@@ -15,13 +14,12 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 /**
  * @param {import('../storage/promisified-file').Io} io
  * @param {string | null} filename for messages
- * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean, smallLog?: number,
- *   retain?: import('../space/retain-options').RetainOptions | null }} options blockSize: what the caller asked for. smallLog: see `countOnOpening`
+ * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean }} options blockSize: what the caller asked for
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
- *   counted: number | null, generation: import('../storage/metadata-text').Generation }>}
- *   counted: the number of records; null: not known. cut: what was truncated. recovered: bytes behind the recovery point that were valid
+ *   generation: import('../storage/metadata-text').Generation }>}
+ *   cut: what was truncated. recovered: bytes behind the recovery point that were valid
  */
-async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large, smallLog, retain }) {
+async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large }) {
   const size = await io.size()
   const { metadata, point } = await loadMetadata(io, size)
   const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
@@ -34,10 +32,8 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
   // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
   if (!io.hasMetadata && !mustRecover && size > 0) await io.sync()
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
-  // with large records, retention counts otherwise
-  const counted = await countOnOpening(io, found, blockSize, metadata, smallLog, retain?.records !== undefined && !large)
-  if (point !== null) await noteRecovered(io, found, blockSize, counted)
-  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, counted, generation: generationOf(metadata) }
+  if (point !== null) await noteRecovered(io, found, blockSize)
+  return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, generation: generationOf(metadata) }
 }
 
 /**
@@ -80,14 +76,12 @@ async function refuseWrongCodec (io, { kept, lastSeq }, size, options, filename)
  * @param {import('../storage/promisified-file').Io} io
  * @param {import('./find-end').Found} found
  * @param {number} blockSize
- * @param {number | null} records
  */
-async function noteRecovered (io, { start, kept, damagedTail }, blockSize, records) {
+async function noteRecovered (io, { start }, blockSize) {
   const metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (io.metadata)
   const end = await io.size()
   const before = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
-  const known = damagedTail === null && end === kept ? records : null
-  const place = { end, tie: await tieAt(io.read, end, blockSize, []), records: known, start, freed: start, blockSize, dropped: Number.MAX_SAFE_INTEGER }
+  const place = { end, tie: await tieAt(io.read, end, blockSize, []), start, freed: start, blockSize, dropped: Number.MAX_SAFE_INTEGER }
   try {
     // not appended: of what another process has written, a power cut may have taken a part, and an fsync that failed may leave one out
     await metadata.replace({ ...before, ...place, deletions: [], next: null })

@@ -11,7 +11,6 @@ const FIRST_ID = '0'
  * @typedef {object} RecoveryPoint
  * @property {number} offset up to here everything was durable when this was written
  * @property {number} blockSize in bytes
- * @property {number | null} records before `offset` that are not deleted; null: not known
  * @property {import('../format/deletions').Deletion[]} deletions that the file may not have yet, in the order in which they were made
  * @property {number} start of the log
  * @property {number} freed up to here the blocks before `start` are known to be zeros
@@ -73,10 +72,10 @@ function generationOf (own) {
  * @param {boolean} isHeld
  * @returns {RecoveryPoint}
  */
-function pointOf ({ id: generation, end, blockSize, records, deletions, start, freed, writer, dropped, clients }, version, published, isHeld) {
+function pointOf ({ id: generation, end, blockSize, deletions, start, freed, writer, dropped, clients }, version, published, isHeld) {
   // what is published of another file is less
   const acknowledged = published === null ? null : Math.max(published, end)
-  return { offset: end, blockSize, records, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, clients, isHeld }
+  return { offset: end, blockSize, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, clients, isHeld }
 }
 
 module.exports = { FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }

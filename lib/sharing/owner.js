@@ -54,7 +54,7 @@ class Owner {
     await removeUnfinished(path)
     const { checksum } = settings
     const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, counted, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large, retain: settings.retain })
+    const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
     clients.load(found.kept)
     const { id, base } = generation
     await settleMap(path, id)
@@ -66,7 +66,7 @@ class Owner {
     blocks.follower = null
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize, counted, generation }, limits, found.lastSeq, (seq) => {
+    const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, limits, found.lastSeq, (seq) => {
       server.changed()
       listeners.onadvance(seq)
     }, clock, { clients: this.forWriter(), retention: retentionOf(settings, records) })

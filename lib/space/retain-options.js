@@ -11,8 +11,6 @@ const { optionNames } = require('../option-names')
  * Limits, any of them. Blocks at the head of the log are trimmed as soon as one of them allows it.
  * @typedef {object} RetainOptions
  * @property {number} [bytes] of the log: at least as many stay, and two to three blocks more
- * @property {number} [records] that are not deleted: at least as many stay, and two to three blocks more. A large one counts once, if the log has
- *   the option `large`
  * @property {number} [age] in milliseconds: younger records stay, and two to three blocks more; requires `time`
  * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
  *   else, such as undefined, means that the record has none: a block counts as old as the one before it then, or if none has a time, as the next
@@ -20,8 +18,8 @@ const { optionNames } = require('../option-names')
  *   it throws, is reported as a warning of the process, with the code `FLUMELOG_RETAIN`. It cannot be async
  */
 
-const checkNames = optionNames('retain', ['bytes', 'records', 'age', 'time'])
-const LIMITS = /** @type {const} */ (['bytes', 'records', 'age'])
+const checkNames = optionNames('retain', ['bytes', 'age', 'time'])
+const LIMITS = /** @type {const} */ (['bytes', 'age'])
 
 /**
  * @param {unknown} given
@@ -33,7 +31,7 @@ function retainOf (given) {
   checkNames(given)
   const retain = /** @type {RetainOptions} */ (given)
   const limits = LIMITS.filter(name => retain[name] !== undefined)
-  if (limits.length === 0) throw errors.invalid('retain must have at least one of bytes, records and age')
+  if (limits.length === 0) throw errors.invalid('retain must have at least one of bytes and age')
   for (const name of limits) {
     if (Number.isSafeInteger(retain[name]) && Number(retain[name]) >= 1) continue
     throw errors.invalid(`${name} of retain must be an integer of 1 or more; it is ${format(retain[name])}`)

@@ -8,8 +8,7 @@ const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { BlockTimes } = require('./block-times')
-const { RecordWindow } = require('./record-window')
-const { firstChunk, recordsIn } = require('../write/trimmer')
+const { firstChunk } = require('../write/trimmer')
 
 /** Blocks that are read before the log's start is moved. */
 const MAX_BLOCKS = 64
@@ -22,21 +21,15 @@ const NO_CHUNK = { kind: chunk.PLAIN, index: 0 }
  * @property {number} number
  * @property {number} end where it ends
  * @property {number} generation of the cache when it was read
- * @property {Block | null} block null: it cannot be read
- * @property {number} records in it that are not deleted
  * @property {number} time of its last record; -Infinity if it has none; Infinity if it is not known yet
  * @property {boolean} isInside whether it starts with a chunk of a large record, and not the first one
- * @property {Pick<Head, 'end' | 'records' | 'time'> | null} cut if that is the last one: the record is gone if the log starts with this block
+ * @property {Pick<Head, 'end' | 'time'> | null} cut if that is the last one: the record is gone if the log starts with this block
  *
  * @typedef {object} Look at the blocks of which something is known
  * @property {number} start of the log then
  * @property {number} generation of the cache then
  * @property {Head} head the first block that may not go, as far as is known
- * @property {number} records in the blocks before it
  * @property {Head} first block that may be the log's first
- * @property {number} gone records in the blocks before that
- * @property {Head} last the block before the head; the head itself if that is the first one
- * @property {Head} lastGone the block before the first
  */
 
 class Retention {
@@ -57,8 +50,6 @@ class Retention {
     /** null: it has to be read. @type {Look | null} */
     this.look = null
     this.times = retain.time === undefined ? null : new BlockTimes(writer, retain.time, codec)
-    /** With large records, of which only their last chunks count. */
-    this.window = retain.records !== undefined && codec.large ? new RecordWindow(writer.blocks, retain.records) : null
     /** Backups that are to find what they copy. */
     this.holds = 0
     this.isRunning = false
@@ -71,11 +62,6 @@ class Retention {
     return () => {
       if (--this.holds === 0) this.consider()
     }
-  }
-
-  /** @param {number} number of a block of which records are deleted */
-  deleted (number) {
-    this.window?.deleted(number)
   }
 
   /**
@@ -101,43 +87,38 @@ class Retention {
 
   /** Whether it is known that no block may go. */
   get mustStay () {
-    const { current, window } = this
-    if (window !== null && !window.isCurrent(this.kept.end)) return false
+    const { current } = this
     if (current === null || current.head.generation !== this.blocks.generation) return false
-    return !this.mayGo(current.head, current.records) && (current.first === current.head || !this.mayStartLog(current))
+    return !this.mayGo(current.head) && (current.first === current.head || !this.mayStartLog(current.head))
   }
 
   /**
-   * @param {Pick<Look, 'head' | 'records'>} look
-   * @returns {boolean} whether the log may start with the block that was read last, since no large record loses some of its chunks
+   * @param {Head} head
+   * @returns {boolean} whether the log may start with this block, since no large record loses some of its chunks
    */
-  mayStartLog ({ head: { isInside, cut }, records }) {
-    return !isInside || (cut !== null && this.mayGo(cut, records))
+  mayStartLog ({ isInside, cut }) {
+    return !isInside || (cut !== null && this.mayGo(cut))
   }
 
   async run () {
     this.mustRun = false
     const { blocks, writer } = this
     if (this.overdue > MAX_BLOCKS) await this.trimTo(this.bytesStart, null)
-    await this.window?.update(this.kept.end)
     const look = this.look = this.current ?? await this.lookAtStart()
     // of one that was still being filled
     if (look.head.generation !== look.generation) look.head = await this.load(look.head.number)
     const most = look.start / blocks.blockSize + MAX_BLOCKS
     for (;;) {
-      const { head, records } = look
-      if (this.mayStartLog(look)) Object.assign(look, { first: head, gone: records, lastGone: look.last })
-      if ((head.number >= most && !head.isInside) || !this.mayGo(head, records)) break
-      look.records += head.records
-      look.last = head
+      const { head } = look
+      if (this.mayStartLog(head)) look.first = head
+      if ((head.number >= most && !head.isInside) || !this.mayGo(head)) break
       look.head = await this.load(head.number + 1)
     }
-    const { start, first, gone: records, lastGone, generation } = look
+    const { start, first } = look
     const wanted = first.number * blocks.blockSize
     if (wanted === start || writer.appender.refusal !== null) return
-    const mayGo = () => this.mayGo(lastGone, records - lastGone.records) && this.mayStartLog({ head: first, records })
-    await this.trimTo(first.cut === null ? wanted : wanted + 1, { block: first.block, from: start, records, generation, mayGo })
-    Object.assign(look, { start: wanted, records: look.records - records, gone: 0 })
+    await this.trimTo(first.cut === null ? wanted : wanted + 1, start)
+    look.start = wanted
     this.mustRun = true
   }
 
@@ -145,59 +126,40 @@ class Retention {
   async lookAtStart () {
     const { start, generation, blockSize } = this.blocks
     const head = await this.load(start / blockSize)
-    return { start, generation, head, records: 0, first: head, gone: 0, last: head, lastGone: head }
+    return { start, generation, head, first: head }
   }
 
   /**
    * @param {number} start
-   * @param {import('../write/trimmer').Known | null} known
+   * @param {number | null} from where the log started when this was decided; null: it does not matter
    */
-  trimTo (start, known) {
-    return promised(cb => this.writer.trim(start, cb, known))
+  trimTo (start, from) {
+    return promised(cb => this.writer.trim(start, cb, from))
   }
 
-  /** What is known to stay, whatever happens: where it ends, and how many records there are. */
-  get kept () {
-    const { recordCount } = this.writer
-    return this.sync === 'never' ? recordCount.mark() : recordCount.durable
+  /** Where what is known to stay ends, whatever happens. */
+  get keptEnd () {
+    return this.sync === 'never' ? this.blocks.end : this.writer.durability.recoveryPoint
   }
 
   /** Where the log may start for `bytes`. */
   get bytesStart () {
     const { retain: { bytes = Infinity }, blocks: { blockSize } } = this
-    return Math.floor((this.kept.end - bytes) / blockSize) * blockSize
+    return Math.floor((this.keptEnd - bytes) / blockSize) * blockSize
   }
 
-  /** Blocks that may go for `bytes`: too many to count their records. */
+  /** Blocks that may go for `bytes`. */
   get overdue () {
     return (this.bytesStart - this.blocks.start) / this.blocks.blockSize
   }
 
   /**
-   * @param {Pick<Head, 'end' | 'records' | 'time'>} head
-   * @param {number} before records in the blocks before it, which go, too
+   * @param {Pick<Head, 'end' | 'time'>} head
    * @returns {boolean} whether a limit lets this block go, or its first record
    */
-  mayGo (head, before) {
-    const { bytes = Infinity, records = Infinity, age = Infinity } = this.retain
-    const { kept } = this
-    if (head.end >= kept.end) return false
-    return kept.end - head.end >= bytes ||
-      this.recordsAfter(head, before) >= records ||
-      this.clock.date() - head.time > age
-  }
-
-  /**
-   * @param {Pick<Head, 'end' | 'records'>} head
-   * @param {number} before records in the blocks before it
-   * @returns {number} how many are known to stay if it goes
-   */
-  recordsAfter ({ end, records }, before) {
-    const { window, kept, blocks: { blockSize } } = this
-    if (window === null) return kept.records === null ? 0 : kept.records - before - records
-    // not all of its block: only the first record goes
-    const isCut = end % blockSize > 0
-    return window.from(Math.floor(end / blockSize)) - (isCut ? 1 : 0)
+  mayGo ({ end, time }) {
+    const { keptEnd, retain: { bytes = Infinity, age = Infinity } } = this
+    return end < keptEnd && (keptEnd - end >= bytes || this.clock.date() - time > age)
   }
 
   /**
@@ -209,13 +171,12 @@ class Retention {
     // one that is still being filled is read again
     const generation = number === blocks.tail.number ? -1 : blocks.generation
     const block = await blocks.read(number).catch(() => null)
-    const records = block === null ? 0 : recordsIn(block)
     const time = this.times === null ? Infinity : await this.times.of(number, block)
     // a later one may tell
     const isUnknown = this.times !== null && time === Infinity
     const { kind, index } = this.codec.large && block !== null ? firstChunk(block) : NO_CHUNK
     const cut = index > 0 && kind === chunk.LAST ? await this.cutOf(/** @type {Block} */ (block), time) : null
-    return { number, end: (number + 1) * blocks.blockSize, generation: isUnknown ? -1 : generation, block, records, time, isInside: index > 0, cut }
+    return { number, end: (number + 1) * blocks.blockSize, generation: isUnknown ? -1 : generation, time, isInside: index > 0, cut }
   }
 
   /**
@@ -228,7 +189,7 @@ class Retention {
     const { times } = this
     const data = times === null ? null : await times.wholeRecord(layout.dataAt(buffer, 0), seq)
     const time = times === null || data === null ? null : times.ofRecord(data, seq)
-    return { end: seq + layout.nextPosition(buffer, 0), records: 1, time: time ?? later }
+    return { end: seq + layout.nextPosition(buffer, 0), time: time ?? later }
   }
 }
 

@@ -6,7 +6,6 @@
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
-const { deletedBefore } = require('../format/deletions')
 const { CHECKSUM_DIGITS, formatLine, parseLine } = require('../format/lines')
 
 const VERSION = 1
@@ -29,7 +28,6 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1')
  * @typedef {object} RecoveredUpTo the recovery point: up to where a file of the log was durable
  * @property {number} end offset: everything before it was durable when this was written, with the deletions that are listed
  * @property {number} tie CRC-32 of the bytes before `end`, by which the file is recognized: see `tieAt`
- * @property {number | null} records before `end` that are not deleted; null: not known
  * @property {number} start of the log
  * @property {number} freed up to here the blocks before `start` are known to be zeros
  * @property {number} blockSize in bytes
@@ -122,7 +120,6 @@ function parseDeletion ({ records, ...rest }) {
  * @param {Entry} entry
  */
 function apply (metadata, { deletions = [], clients, ...rest }) {
-  for (const deletion of deletions) if (metadata.records !== null) metadata.records -= deletedBefore(deletion, metadata.end)
   metadata.deletions.push(...deletions)
   if (clients === null) metadata.clients = {}
   else if (clients !== undefined) applyClients(metadata.clients, clients)

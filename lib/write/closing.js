@@ -21,7 +21,7 @@ async function finish (writer) {
     await promised(cb => durability.whenQuiet(cb))
     await metadata.stop()
   }
-  if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
+  durability.noteSynced()
   // on a full disk, it stays open there, too
   await metadata.close().catch(() => {})
 }

@@ -145,15 +145,13 @@ class Committer {
   /** Moves the end of the log, as callers and readers see it, up to `written`. */
   acknowledge () {
     const { counts, writer } = this
-    const { durability, recordCount } = writer
-    const before = counts.written.records
+    const { durability } = writer
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    recordCount.add(counts.written.records - before + this.packer.takeParts(this.acknowledged))
     if (durability.synced >= this.acknowledged) {
       counts.synced = { ...counts.written }
-      recordCount.allSynced()
+      durability.noteSynced()
     }
     durability.consider()
     // before callers are told

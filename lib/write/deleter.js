@@ -321,7 +321,7 @@ class Deleter {
     const isWhole = this.writer.written >= start + blockSize
     const isEmptied = isWhole && !isHole && !hasOthers(block, positions)
     if (isEmptied && this.holes.canBecomeHole(block.number)) {
-      const deletion = wholeDeletionOf(start, block.buffer, positions.size)
+      const deletion = wholeDeletionOf(start, block.buffer)
       changes.push({ block, after: holeOf(blockSize, deletion.checksum !== null), callbacks, deletion })
       return
     }
@@ -385,9 +385,8 @@ class Deleter {
     const { number } = block
     this.writer.deletions.add(number, deletion)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
-    this.writer.retention?.deleted(number)
     // a hole has nothing that anybody reads
-    if (deletion.live !== undefined) return
+    if (deletion.isHole) return
     if (block !== blocks.tail) return blocks.add(new Block(number, whole, block.end, true))
     const isFull = block !== this.writer.packer.filling
     if (isFull && after === null && blocks.checksum) writeChecksum(whole)

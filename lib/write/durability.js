@@ -20,7 +20,6 @@ const { SingleTimer } = require('../clock')
  * @property {number} written offset
  * @property {number} acknowledged offset
  * @property {{ written: Count, synced: Count, syncs: number }} counts
- * @property {import('./record-count').RecordCount} recordCount
  *
  * @typedef {object} Listeners
  * @property {() => void} onsynced `synced` has moved, or an fsync is over
@@ -42,6 +41,10 @@ class Durability {
     this.listeners = listeners
     /** Up to this offset everything is durable. */
     this.synced = progress.written
+    /** The same, and acknowledged: a log that a power cut shortens ends here, or after it. */
+    this.recoveryPoint = progress.written
+    /** What it is when the fsync in progress succeeds. */
+    this.nextRecoveryPoint = progress.written
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
@@ -79,8 +82,9 @@ class Durability {
     return this.progress.acknowledged
   }
 
-  get recordCount () {
-    return this.progress.recordCount
+  /** If all that is acknowledged is durable, the recovery point is its end. */
+  noteSynced () {
+    if (this.synced >= this.acknowledged) this.recoveryPoint = this.nextRecoveryPoint = this.acknowledged
   }
 
   /**
@@ -131,7 +135,7 @@ class Durability {
   start () {
     if (this.isSyncing || this.failure !== null) return
     const covered = { ...this.progress.counts.written }
-    this.progress.recordCount.startSync()
+    this.nextRecoveryPoint = this.acknowledged
     this.isSyncing = true
     this.covers = this.progress.written
     this.timer.stop()
@@ -157,10 +161,10 @@ class Durability {
 
   /** @param {Count} covered acknowledged records when the fsync was started */
   advance (covered) {
-    const { counts, recordCount } = this.progress
+    const { counts } = this.progress
     this.synced = Math.max(this.synced, this.covers)
     if (covered.records > counts.synced.records) counts.synced = covered
-    recordCount.endSync()
+    this.recoveryPoint = this.nextRecoveryPoint
     this.proceed()
     this.listeners.onsynced()
     if (this.waiting.length > 0) this.start()
@@ -188,7 +192,7 @@ class Durability {
    * @param {number} end of it
    */
   moveTo (end) {
-    this.synced = this.covers = end
+    this.synced = this.covers = this.recoveryPoint = this.nextRecoveryPoint = end
     this.timer.stop()
   }
 

@@ -15,9 +15,9 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @typedef {object} Progress
  * @property {number} safeEnd up to this offset everything is durable and never rolled back
  * @property {number} acknowledged
- * @property {number} synced
  * @property {number} lastSync number of the last fsync of the log
- * @property {import('./record-count').RecordCount} recordCount
+ * @property {number} recoveryPoint
+ * @property {() => void} noteSynced
  *
  * @typedef {object} Others
  * @property {() => import('../storage/metadata-text').ClientRuns} listClients what the next owner of a shared log has to know
@@ -144,9 +144,8 @@ class MetadataKeeper {
 
   /** @returns {Promise<Place>} what is true now */
   async place () {
-    const { end, records } = this.progress.recordCount.durable
-    const { start, blockSize } = this
-    return { end, tie: await this.tieAt(end), records, start, freed: this.freed(), blockSize, ...this.generation }
+    const { start, blockSize, progress: { recoveryPoint: end } } = this
+    return { end, tie: await this.tieAt(end), start, freed: this.freed(), blockSize, ...this.generation }
   }
 
   /**
@@ -164,7 +163,7 @@ class MetadataKeeper {
   considerMove (step) {
     if (!this.isOpen || this.isMoving || this.isStopped) return
     const isLong = this.metadata !== null && this.metadata.isLong
-    if (!isLong && this.progress.recordCount.durable.end - this.listed.end < step) return
+    if (!isLong && this.progress.recoveryPoint - this.listed.end < step) return
     this.isMoving = true
     const done = () => { this.isMoving = false }
     // durable, so that opening after a power cut reads little more than `step`; should it fail, the one that is there still holds
@@ -204,12 +203,10 @@ class MetadataKeeper {
    * @param {Deletion[]} deletions
    */
   record (deletions) {
-    const remove = () => { for (const deletion of deletions) this.progress.recordCount.remove(deletion) }
-    if (this.metadata === null) return Promise.resolve(remove())
     return this.change(async (metadata) => {
       await this.ensureWritten()
       // nothing else shows that the file is this one
-      if (this.listed.end === 0 && this.progress.recordCount.durable.end > 0) metadata.append(await this.place(), true)
+      if (this.listed.end === 0 && this.progress.recoveryPoint > 0) metadata.append(await this.place(), true)
       const block = blockBefore(this.listed.end, this.blockSize)
       const isTied = deletions.some(deletion => deletion.block === block)
       const tie = isTied ? { tie: await this.tieAt(this.listed.end, deletions) } : {}
@@ -220,7 +217,6 @@ class MetadataKeeper {
         this.deletions.set(deletion, Infinity)
         this.listedBytes += DELETION_SIZE + RECORD_SIZE * deletion.records.length
       }
-      remove()
       this.hasUnsynced = true
     })
   }
@@ -232,7 +228,6 @@ class MetadataKeeper {
   withdraw (deletions) {
     const { metadata } = this
     if (metadata === null) return
-    for (const deletion of deletions) if (this.deletions.has(deletion)) this.progress.recordCount.restore(deletion)
     this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
     metadata.mustReplace = true
   }
@@ -240,22 +235,14 @@ class MetadataKeeper {
   /**
    * From then on, a crash of this process does not undo that the log starts there.
    * @param {number} start
-   * @param {number | null} trimmed records in the blocks before it; null: not known
    */
-  trim (start, trimmed) {
-    const { recordCount } = this.progress
-    const note = () => {
-      this.start = start
-      recordCount.trim(trimmed, start)
-    }
-    if (this.metadata === null) return Promise.resolve(note())
+  trim (start) {
     return this.change(async (metadata) => {
       await this.ensureWritten()
-      if (this.progress.synced >= this.progress.acknowledged) recordCount.allSynced()
-      const { end, records } = recordCount.durable
-      const tie = await this.tieAt(end)
-      metadata.append({ end, tie, records: records === null || trimmed === null ? null : records - trimmed, start, freed: this.freed() }, true)
-      note()
+      this.progress.noteSynced()
+      const { recoveryPoint: end } = this.progress
+      metadata.append({ end, tie: await this.tieAt(end), start, freed: this.freed() }, true)
+      this.start = start
       this.hasUnsynced = true
     })
   }

@@ -37,8 +37,6 @@ class Packer {
     this.batchStarts = []
     /** The offset of the length that is withheld from the write in progress; -1: none is. */
     this.withheld = -1
-    /** Of large records: the seq, and the number of chunks before the last. @type {Array<{ seq: number, count: number }>} */
-    this.parts = []
     /** Memory for the next blocks. @type {Buffer[]} */
     this.spare = []
   }
@@ -48,14 +46,13 @@ class Packer {
    * @param {Packer} packer with the same rules, and without atomic batches
    * @returns {number} how far the records have moved
    */
-  takeOver ({ blocks, filling, position, parts }) {
+  takeOver ({ blocks, filling, position }) {
     if (this.position > 0) this.startBlock()
     const first = this.filling.number
     for (const block of blocks) block.number += first
     this.blocks = this.blocks.slice(0, -1).concat(blocks)
     this.filling = filling
     this.position = position
-    for (const { seq, count } of parts) this.parts.push({ seq: seq + first * this.blockSize, count })
     return first * this.blockSize
   }
 
@@ -97,22 +94,7 @@ class Packer {
         this.position = splitter.write(this.filling.buffer, start, room)
       }
     }
-    const seq = this.filling.number * this.blockSize + start
-    this.parts.push({ seq, count: splitter.count - 1 })
-    return seq
-  }
-
-  /**
-   * @param {number} end of what is acknowledged
-   * @returns {number} how many parts of large records are before it, since the last call
-   */
-  takeParts (end) {
-    let parts = 0
-    for (let first = this.parts[0]; first !== undefined && first.seq < end; first = this.parts[0]) {
-      parts += first.count
-      this.parts.shift()
-    }
-    return parts
+    return this.filling.number * this.blockSize + start
   }
 
   /**
@@ -308,7 +290,6 @@ class Packer {
     this.filling = this.tail
     this.position = this.tail.end
     this.batchStarts = []
-    this.parts = []
     this.withheld = -1
   }
 }

@@ -68,7 +68,7 @@ class RecordedDeletions {
     const { metadata, durability } = writer
     await this.flush()
     if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
-    if (writer.synced >= writer.acknowledged) writer.recordCount.allSynced()
+    durability.noteSynced()
     await metadata.move()
   }
 
@@ -81,7 +81,7 @@ class RecordedDeletions {
       writer.metadata.applied(deletions, this.coveredBy)
       this.pending.delete(number)
       blocks.overrides.delete(number)
-      if (deletions.some(({ live }) => live !== undefined)) writer.deleter.holes.rewritten(number, this.coveredBy)
+      if (deletions.some(({ isHole }) => isHole)) writer.deleter.holes.rewritten(number, this.coveredBy)
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }

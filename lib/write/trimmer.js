@@ -22,21 +22,12 @@ const { punchHead } = require('../recovery/punch-head')
 const SLICE_SIZE = 16 * 1024 * 1024
 /** Bytes for whose sake the file is changed, if nobody waits for it. */
 const BATCH_SIZE = 1024 * 1024
-/** Blocks of which the records are counted, so that their number stays known. */
-const MAX_COUNTED = 64
 
 /**
  * @typedef {import('../format/block').Block} Block
  * @typedef {(err: Error | null, start?: any) => void} Trimmed
  *
- * @typedef {{ start: number, known: Known | null }} Request start: records before it may go. known: null if the caller waits for the space
- *
- * @typedef {object} Known what was read already
- * @property {Block | null} block that starts there; null: it cannot be read
- * @property {number} from where the log started then
- * @property {number} records in the blocks between
- * @property {number} generation of the cache then: if it is another one now, something was deleted since
- * @property {() => boolean} mayGo whether the blocks before `block` may still go, by what is left now
+ * @typedef {{ start: number, from: number | null }} Request start: records before it may go. from: see `trim`
  */
 
 class Trimmer {
@@ -78,19 +69,19 @@ class Trimmer {
 
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
-   * @param {Known | null} [known] if it is given, nothing is trimmed unless that still may go, and blocks are freed later, when that is worth it
+   * @param {number | null} [from] if it is given, nothing is trimmed unless the log still starts there, and blocks are freed later, when that is worth it
    * @returns {Promise<number>} where it starts, when the blocks before it are freed
    */
-  async trim (start, known = null) {
+  async trim (start, from = null) {
     const { blocks, writer } = this
-    const request = { start, known }
+    const request = { start, from }
     this.requests.add(request)
     try {
       await writer.exclusively(() => this.advance(request))
     } finally {
       this.requests.delete(request)
     }
-    if (known === null) await this.free()
+    if (from === null) await this.free()
     // should it fail, the next trim tries it again, and closing the log does
     else if (blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.free().catch(() => {})
     return blocks.start
@@ -117,11 +108,11 @@ class Trimmer {
   // Readers
 
   /** @param {Request} request */
-  async advance ({ start: wanted, known }) {
+  async advance ({ start: wanted, from }) {
     const { blocks, writer } = this
     const { blockSize } = blocks
-    // a trim, a compaction or deletions have come since
-    if (known !== null && (known.from !== blocks.start || !known.mayGo())) return
+    // a trim or a compaction has come since
+    if (from !== null && from !== blocks.start) return
     const { durability } = writer
     let start = Math.min(wanted, writer.appender.lastSeq)
     start -= start % blockSize
@@ -129,10 +120,8 @@ class Trimmer {
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
     if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
-    const isCurrent = known !== null && known.generation === blocks.generation
-    if (isCurrent && known.block?.number === start / blockSize) return this.moveTo(known.block, known.records)
     const block = await this.firstWhole(start, wanted)
-    if (block !== null) await this.moveTo(block, await this.countBefore(block.number))
+    if (block !== null) await this.moveTo(block)
   }
 
   /**
@@ -178,31 +167,13 @@ class Trimmer {
   }
 
   /**
-   * @param {number} number of a block
-   * @returns {Promise<number | null>} records in the blocks before it; null: that would take long, or one of them is corrupt
-   */
-  async countBefore (number) {
-    const { blocks, writer } = this
-    const first = blocks.start / blocks.blockSize
-    if (number - first > MAX_COUNTED || writer.recordCount.records === null) return null
-    let records = 0
-    for (let at = first; at < number; at++) {
-      const block = await blocks.read(at).catch(() => null)
-      if (block === null) return null
-      records += recordsIn(block)
-    }
-    return records
-  }
-
-  /**
    * The log starts with this block.
    * @param {Block} block
-   * @param {number | null} records in the blocks before it; null: not known
    */
-  async moveTo ({ number }, records) {
+  async moveTo ({ number }) {
     const { blocks, writer } = this
     const start = number * blocks.blockSize
-    await writer.metadata.trim(start, records)
+    await writer.metadata.trim(start)
     blocks.trim(start)
     writer.deleter.trim(number)
   }
@@ -237,16 +208,6 @@ class Trimmer {
 
 /**
  * @param {Block} block
- * @returns {number} records that are not deleted
- */
-function recordsIn ({ buffer, end }) {
-  let records = 0
-  for (let position = 0; position < end; position = layout.nextPosition(buffer, position)) if (!layout.isDeleted(buffer, position)) records++
-  return records
-}
-
-/**
- * @param {Block} block
  * @returns {{ kind: number, index: number }} of the chunk with which it starts; `index` is 0 if that is none, or a record's first
  */
 function firstChunk ({ buffer, end }) {
@@ -255,4 +216,4 @@ function firstChunk ({ buffer, end }) {
   return { kind, index: kind === chunk.PART || kind === chunk.LAST ? chunk.indexAt(data, 0) : 0 }
 }
 
-module.exports = { Trimmer, recordsIn, firstChunk }
+module.exports = { Trimmer, firstChunk }

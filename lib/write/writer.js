@@ -43,7 +43,6 @@
 const errors = require('../errors')
 const { callBack } = require('../callbacks')
 const { Durability } = require('./durability')
-const { RecordCount } = require('./record-count')
 const { MetadataKeeper } = require('./metadata-keeper')
 const { Appender } = require('./appender')
 const { NONE } = require('./clients')
@@ -59,10 +58,9 @@ const { generationOf } = require('../recovery/recovery-point')
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {Pick<import('../space/retention').Retention, 'consider' | 'deleted' | 'hold'>} Retention told when blocks were filled, or have become durable,
- *   and of deletions
- * @typedef {{ blockSize: number, checksum: boolean, counted: number | null, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions counted: the log's records. generation: default that of a new log. trimBatch: see `Trimmer`
+ * @typedef {Pick<import('../space/retention').Retention, 'consider' | 'hold'>} Retention told when blocks were filled, or have become durable
+ * @typedef {{ blockSize: number, checksum: boolean, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
+ *   import('./durability').DurabilityOptions} WriterOptions generation: default that of a new log. trimBatch: see `Trimmer`
  */
 
 class Writer {
@@ -87,7 +85,6 @@ class Writer {
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
-    this.recordCount = new RecordCount(options.counted, blocks)
 
     this.committer = new Committer(this, lastSeq, onacknowledged)
 
@@ -218,10 +215,10 @@ class Writer {
    * Trims blocks at the head of the log.
    * @param {number} start where it is to start, at most
    * @param {import('./trimmer').Trimmed} cb see `Trimmer`
-   * @param {import('./trimmer').Known | null} [known]
+   * @param {number | null} [from] see `Trimmer`
    */
-  trim (start, cb, known) {
-    if (!this.refuses(cb)) callBack(this.trimmer.trim(start, known), cb)
+  trim (start, cb, from) {
+    if (!this.refuses(cb)) callBack(this.trimmer.trim(start, from), cb)
   }
 
   /**
@@ -355,18 +352,17 @@ class Writer {
 
   /**
    * Another file has taken the log's place, whose blocks readers have already.
-   * @param {{ end: number, lastSeq: number, records: number }} file all of which is durable
+   * @param {{ end: number, lastSeq: number }} file all of which is durable
    * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} distance by which records have moved that are not acknowledged
    * @param {(offset: number) => number} moveOffset where an offset is in the new file at which records end
    */
-  moveTo ({ end, lastSeq, records }, map, distance, moveOffset) {
+  moveTo ({ end, lastSeq }, map, distance, moveOffset) {
     const { blocks, counts } = this
     this.appender.moveTo(this.acknowledged, lastSeq, distance, moveOffset)
     this.committer.moveTo(end, lastSeq)
     this.durability.moveTo(end)
     counts.synced = { ...counts.written }
-    this.recordCount = new RecordCount(records, blocks)
     this.deleter.moveRequests(map)
     this.trimmer.moveFile(blocks.start, map)
   }

@@ -15,7 +15,7 @@ async function metadataOf (bytes, more = {}) {
   const { end = bytes.length, blockSize = 65536 } = more
   const deletions = (more.deletions ?? []).map((deletion, i) => ({ ...deletion, number: i + 1 }))
   const tie = await tieAt(async (offset, size) => bytes.subarray(offset, offset + size), end, blockSize, deletions)
-  return { log: 'log', id: '0', base: 0, writer: 'left', closed: false, dropped: 0, clients: {}, next: null, records: null, start: 0, freed: 0, ...more, end, tie, blockSize, deletions }
+  return { log: 'log', id: '0', base: 0, writer: 'left', closed: false, dropped: 0, clients: {}, next: null, start: 0, freed: 0, ...more, end, tie, blockSize, deletions }
 }
 
 /**

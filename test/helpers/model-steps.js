@@ -95,9 +95,6 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       await log.del(range)
       const from = Math.max(range.gte ?? 0, (range.gt ?? -1) + 1)
       for (const seq of model.stream({ ...range, values: false })) model.del(seq, from)
-      const { records } = log.log.stats()
-      // of large records, the chunks are counted
-      if (records !== null && !settings.large) same(records, model.stream({}).length)
     } else if (step.do === 'trim') {
       // most logs have no more than a block or two
       const values = step.sizes.map(size => model.make(size))

@@ -8,7 +8,7 @@ const { apply } = require('../../lib/storage/metadata-text')
 
 /** A FILE.meta in memory. */
 function metadataFile () {
-  const metadata = /** @type {any} */ ({ clients: {}, deletions: [], records: null })
+  const metadata = /** @type {any} */ ({ clients: {}, deletions: [] })
   return { metadata, append: (entry) => apply(metadata, JSON.parse(JSON.stringify(entry))) }
 }
 

@@ -62,7 +62,6 @@ tape('a compaction ends while records are deleted all over the log, and repeats 
   await Promise.all(deleted)
   t.ok(counts.rounds < 15, `${counts.rounds} rounds`)
   t.ok(counts.heldBlocks <= MAX_HELD_BLOCKS, `in ${counts.heldBlocks} of ${left.length} blocks while deletions were held`)
-  t.equal(log.stats().records, seqs.length - deleted.length - 1)
   await log.close()
 })
 

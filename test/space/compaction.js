@@ -33,7 +33,6 @@ tape('compaction drops deleted records and keeps all others, in order, under new
   t.ok(kept[0].seq > seqs.at(-1))
   t.equal(log.flumelog.start, kept[0].seq)
   t.equal(log.since.value, kept.at(-1).seq)
-  t.equal(log.stats().records, 333)
   for (const { seq, value } of kept) if (String(await log.get(seq)) !== value) t.fail(`the record at ${seq} is another one`)
   t.equal(await codeOf(log.get(seqs[1])), 'flumelog:trimmed', 'a seq from before is refused')
   t.equal(await codeOf(log.stream({ gt: seqs[1] }).next()), 'flumelog:trimmed')
@@ -45,7 +44,6 @@ tape('compaction drops deleted records and keeps all others, in order, under new
   const again = await open(file)
   t.deepEqual(await all(again), [...kept, { seq: next, value: 'next' }], 'the same when it is opened again')
   t.equal(again.id, compacted.id)
-  t.equal(again.stats().records, 334)
   await again.close()
 })
 
@@ -379,7 +377,6 @@ tape('what is to be deleted while the log moves to the new file is deleted there
   await Promise.all([deleting, deletingOne])
   const left = [...numbers(10).filter(n => n !== '5'), ...numbers(1500).slice(1401)]
   t.equal((await all(log)).map(({ value }) => value.trim()).join(), left.join())
-  t.equal(log.stats().records, left.length)
   await log.close()
 })
 

@@ -12,7 +12,6 @@ const { holeOf } = require('../../lib/format/hole')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
-const { runtime } = require('../helpers/runtime')
 
 const BLOCK_SIZE = 32768
 const PER_BLOCK = 32
@@ -40,7 +39,6 @@ for (const sync of SYNCS) {
       for (const i of [0, 2 * PER_BLOCK]) await log.del(seqs[i])
       const kept = [...seqs.slice(1, PER_BLOCK), ...seqs.slice(2 * PER_BLOCK + 1)]
       t.deepEqual(await collect(log.log, { values: false }), kept)
-      t.equal(log.log.stats().records, kept.length)
       const size = log.log.stats().size
       await log.close()
       t.equal(fs.statSync(file).size, size, 'the size stays')
@@ -50,8 +48,6 @@ for (const sync of SYNCS) {
       if (canPunch(log)) t.ok(before - fs.statSync(file).blocks * 512 >= BLOCK_SIZE - 8192 - 8192, 'its pages are free')
       const again = openLog(file, { sync, blockSize: undefined })
       t.deepEqual(await collect(again.log, { values: false }), kept)
-      // Deno does not know the exact time of the last change
-      if (runtime !== 'deno') t.equal(again.log.stats().records, kept.length)
       await again.close()
       const { corrupt, errors } = await verify(file)
       t.notOk(corrupt?.length || errors?.length, 'verify finds it valid')
@@ -108,7 +104,6 @@ tape('a block that was emptied while it was the last one becomes a hole when it 
   const file = testFolder(t)('log')
   const log = openLog(file, { sync: 'interval' })
   for (let i = 0; i < 72; i++) await log.del(await log.append(Buffer.alloc(1000, 1)))
-  t.equal(log.log.stats().records, 0)
   await log.close()
   for (const number of [0, 1]) t.ok(blockOf(file, number).equals(holeOf(BLOCK_SIZE, true)), `block ${number}`)
   const again = openLog(file)

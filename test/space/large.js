@@ -142,7 +142,7 @@ test('a large record that is trimmed while it is read is whole, or trimmed', asy
 })
 
 test('retention keeps a large record as a whole until all of it may go, however many blocks it has', async (t) => {
-  for (const retain of [{ bytes: 1000 }, { bytes: 50_000 }, { records: 1 }, { age: DAY / 2, time: (value) => numberOf(value) > 4 ? Date.now() : 0 }]) {
+  for (const retain of [{ bytes: 1000 }, { bytes: 50_000 }, { age: DAY / 2, time: (value) => numberOf(value) > 4 ? Date.now() : 0 }]) {
     const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, retain, sync: 'always' }))
     const values = [300, 150_000, 300, 70_000, 20_000, 1000, 20_000, 20_000, 1000].map((size, i) => numbered(i + 1, size))
     const seqs = []
@@ -289,68 +289,6 @@ test('a range deletes the large records whose seqs are in it, with all their chu
       await log.close()
     }
   }
-})
-
-/** What is left of a log that may be trimmed meanwhile. */
-async function leftIn (log, options) {
-  for (;;) {
-    try {
-      return await collect(log.log, options)
-    } catch (err) {
-      if (err.code !== 'flumelog:trimmed') throw err
-    }
-  }
-}
-
-test('retention by the number of records counts each large one once: it keeps as many, and at most a block more', async (t) => {
-  for (const least of [1, 3, 10]) {
-    const file = testFolder(t)(`log${least}`)
-    const open = () => promises(FlumeLog(file, { blockSize: 1024, large: true, retain: { records: least }, sync: 'always' }))
-    let log = open()
-    const sizes = [300, 20_000, 40, 5000, 900, 1011, 60_000, 30]
-    const seqs = []
-    let next = 0
-    const check = async (when) => {
-      const left = await leftIn(log, { seqs: false })
-      const numbers = left.map(numberOf)
-      if (numbers.some((number, i) => number !== next - numbers.length + 1 + i)) t.fail(`${when}: not the last records`)
-      if (left.length < Math.min(next, least)) return t.fail(`${when}: ${left.length} records of ${next} are left`)
-      return left.length
-    }
-    for (let round = 0; round < 6; round++) {
-      for (const size of sizes) {
-        seqs.push(await log.append(numbered(++next, size)))
-        await check(`after ${next} appends`)
-      }
-      await log.sync()
-      if (round % 2 === 1) continue
-      await log.close()
-      log = open()
-      await log.onReady()
-    }
-    // a block has at most 25 of the smallest
-    for (let i = 0; i < 60; i++) await log.append(numbered(++next, 30))
-    while ((await leftIn(log, {})).length > least + 2 * 27) await event(setImmediate)
-    t.ok(await check('at the end') >= least)
-    await log.close()
-  }
-})
-
-test('retention by the number of records does not count records that are deleted, large or not', async (t) => {
-  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, retain: { records: 10 }, sync: 'always' }))
-  const seqs = []
-  for (let i = 1; i <= 60; i++) {
-    seqs.push(await log.append(numbered(i, i % 3 === 0 ? 5000 : 400)))
-    // two of three go at once
-    if (i % 3 !== 1) await log.del(seqs.at(-1))
-    if (i > 35) {
-      const left = await leftIn(log, { values: false })
-      if (left.length < 10) return t.fail(`${left.length} are left of ${i}`)
-    }
-  }
-  while ((await leftIn(log, {})).length > 14) await event(setImmediate)
-  t.ok((await leftIn(log, {})).length >= 10)
-  await log.close()
 })
 
 for (const size of [1500, 40]) {

@@ -49,9 +49,8 @@ for (const [name, makeStorage] of [['a file', (t) => testFolder(t)('log')], ['a 
         await log.del(range)
         const expected = seqs.filter((_, i) => i < from || i >= to)
         t.deepEqual(await seqsIn(log), expected, JSON.stringify(range))
-        t.equal(log.log.stats().records, expected.length)
         await log.del(range)
-        t.equal(log.log.stats().records, expected.length, 'again, nothing changes')
+        t.deepEqual(await seqsIn(log), expected, 'again, nothing changes')
         await log.close()
       }
     })

@@ -32,7 +32,7 @@ const options: FlumeLog.Options<Message> = {
   shared: true,
   timeout: 5000,
   large: true,
-  retain: { bytes: 1e9, records: 5, age: 1000, time: (value) => value.at },
+  retain: { bytes: 1e9, age: 1000, time: (value) => value.at },
   readOnly: false
 }
 declare const storage: FlumeLog.RandomAccessStorage

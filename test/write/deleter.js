@@ -289,8 +289,7 @@ tape('a storage, which has no FILE.meta, gets deletions at once, and tries again
 tape('a deletion stays recorded until an fsync that started after it was in the log is over', async (t) => {
   const disk = new Disk()
   const file = disk.file('log')
-  const recordCount = { durable: { end: 0, records: 0 }, remove: () => {} }
-  const progress = { acknowledged: 0, synced: 0, lastSync: 4, recordCount }
+  const progress = { acknowledged: 0, synced: 0, lastSync: 4, recoveryPoint: 0, noteSynced: () => {} }
   const keeper = new MetadataKeeper(file, BLOCK_SIZE, { start: 0, generation: { id: '0', base: 0 } }, progress, { listClients: () => [], freed: () => 0 })
   const listed = () => disk.metadata.deletions.length
   await keeper.write()

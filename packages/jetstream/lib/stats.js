@@ -28,7 +28,6 @@ function statsOf ({ publisher: { counts: { appended, written, rejected, inFlight
     holes: null,
     start,
     blocks: 0,
-    records: null,
     recovered: 0,
     cut: null,
     reconnects

@@ -196,7 +196,7 @@ withServer('pull', (shared) => {
     t.equal(await both.ended, 'flumelog:invalid', 'something else is appended to it')
     await both.close()
 
-    for (const [options, code] of [[{ shared: true }, 'flumelog:invalid'], [{ retain: { records: 5 } }, 'flumelog:invalid'], [{ readOnly: true }, 'flumelog:read-only']]) {
+    for (const [options, code] of [[{ shared: true }, 'flumelog:invalid'], [{ retain: { bytes: 5 } }, 'flumelog:invalid'], [{ readOnly: true }, 'flumelog:read-only']]) {
       const refused = promises(FlumeLog(path('own'), options))
       t.equal(await codeOf(JetStreamLog.pull(source, refused.log, once)), code, Object.keys(options)[0])
       await refused.close()

@@ -15,7 +15,6 @@ const MAX_COUNTED = 4 * 1024 * 1024
  * @property {number} start offset
  * @property {number} end offset
  * @property {number} count records from `from` to `end`, estimated if they are many
- * @property {number | null} records of the whole log; null: not known
  * @property {number} lag bytes that are written and cannot be read yet
  */
 
@@ -29,7 +28,7 @@ async function newsSince (log, { from, id }, signal) {
   const { end } = log
   // offsets of before a compaction are not those of this log
   const count = id !== null && id !== log.id ? 0 : await countBetween(log, Math.max(from, log.start), end, signal)
-  return { id: log.id, start: log.start, end, count, records: log.recordCount, lag: await lagOf(log) }
+  return { id: log.id, start: log.start, end, count, lag: await lagOf(log) }
 }
 
 /**

@@ -41,10 +41,9 @@ async function overviewOf (rows, encoding, signal) {
     const sample = await sampleOf(rows, number === first + blocks - 1 ? found.reverse() : found, encoding)
     if (sample !== null) samples.push(sample)
   }
-  const known = await log.findRecordCount()
-  const isExact = known !== null || count === blocks
+  const isExact = count === blocks
   const estimate = bytes === 0 ? 0 : Math.round(records * (end - start) / bytes)
-  return { records: known ?? (count === blocks ? records : estimate), isExact, samples, start, end }
+  return { records: isExact ? records : estimate, isExact, samples, start, end }
 }
 
 /**

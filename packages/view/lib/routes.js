@@ -48,7 +48,6 @@ const ANSWERS = {
       blockSize: log.blockSize,
       checksum: log.checksum,
       large: log.large,
-      records: await log.findRecordCount(),
       encoding: decoder.encoding ?? 'json',
       encodings: decoder.encodings
     }

@@ -123,9 +123,8 @@ export function Footer ({ log, overview, counted, status, isPaused, onPause }) {
     </footer>`
 }
 
-/** How many records there are: if the server knows it, or as they were counted for Numbers, or an estimate. */
+/** How many records there are: as they were counted for Numbers, or an estimate. */
 function recordsOf (log, overview, counted) {
-  if (log.records !== null && log.records !== undefined) return `${plural(log.records, 'record')} · `
   if (counted !== null) return `${plural(counted.records, 'record')}${counted.size < log.end ? ` up to offset ${count(counted.size)}` : ''} · `
   if (overview === null) return ''
   return `${overview.isExact ? '' : 'about '}${plural(overview.isExact ? overview.records : rounded(overview.records), 'record')}${overview.isExact && overview.end < log.end ? ` up to offset ${count(overview.end)}` : ''} · `

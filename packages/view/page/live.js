@@ -10,7 +10,7 @@ const SAMPLE = 1000
 
 export class Live {
   /**
-   * @param {{ onNews: (news: { id: string, start: number, end: number, count: number, records: number | null }) => void | Promise<void>,
+   * @param {{ onNews: (news: { id: string, start: number, end: number, count: number }) => void | Promise<void>,
    *   onSample: (sample: { at: number, rate: number | null, lag: number | null }) => void,
    *   onStatus: (isLive: boolean) => void, onError: (err: Error) => void }} handlers onSample: of the append rate; null: it was not looked at
    */

@@ -90,16 +90,16 @@ class App extends Component {
     this.setState(({ isPaused }) => ({ isPaused: !isPaused }), () => { if (held) this.appended(held) })
   }
 
-  /** @param {{ id: string, start: number, end: number, count: number, records: number | null }} news of the log */
-  appended ({ id, start, end, count, records }) {
+  /** @param {{ id: string, start: number, end: number, count: number }} news of the log */
+  appended ({ id, start, end, count }) {
     const { log, overview, isPaused } = this.state
     if (id !== log.id || end < log.end) return this.replaced()
     if (isPaused && end > log.end) {
-      this.held = { id, start, end, count: count + (this.held?.count ?? 0), records }
+      this.held = { id, start, end, count: count + (this.held?.count ?? 0) }
       return
     }
     if (overview !== null && end - overview.end > GROWTH * (end - start)) this.loadOverview()
-    if (start !== log.start || end !== log.end || records !== log.records) this.setState({ log: { ...log, start, end, records } })
+    if (start !== log.start || end !== log.end) this.setState({ log: { ...log, start, end } })
     if (end > this.list?.window.end) this.list.append({ count, end })
     this.list?.retry()
   }

@@ -63,7 +63,7 @@ function tiles (log, numbers) {
   const known = [['End of the log', bytes(log.end), `offset ${count(log.end)}`], ['Block size', bytes(log.blockSize), log.checksum === false ? 'without checksums' : 'with checksums']]
   if (log.start > 0) known.push(['Start', bytes(log.start), 'trimmed before that'])
   // as many as there will be, with room for their notes
-  if (numbers === null) return [['Records', log.records === null ? '…' : count(log.records), ' '], ['Deleted', '…', ' '], ['File', '…', ' '], ['Padding', '…', ' '], ...known]
+  if (numbers === null) return [['Records', '…', ' '], ['Deleted', '…', ' '], ['File', '…', ' '], ['Padding', '…', ' '], ...known]
   const { size, allocated, records, parts, deleted, freed, deletedBytes, padding } = numbers
   const share = (part) => size > 0 ? `${percent(part / size, 1)} of the file` : null
   return [

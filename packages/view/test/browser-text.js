@@ -18,7 +18,7 @@ inBrowser(({ visit }) => {
     const [answer] = /** @type {import('http').RequestListener[]} */ (server.listeners('request'))
     const { rows } = await api('records')
     const base = 3e12
-    const bounds = { id: '0', start: 0, end: base + 1000, count: 0, records: null, lag: 0 }
+    const bounds = { id: '0', start: 0, end: base + 1000, count: 0, lag: 0 }
     server.removeAllListeners('request').on('request', (request, response) => {
       const json = (value) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
       if (request.url.includes('api/live')) return json(bounds)

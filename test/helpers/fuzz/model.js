@@ -42,7 +42,7 @@ class Model {
     this.trimmedTo = 0
     /** The seq of a large record of which the first parts were trimmed. */
     this.cutOff = -1
-    /** What the log trims by itself; null: nothing. @type {{ bytes?: number, records?: number } | null} */
+    /** What the log trims by itself; null: nothing. @type {{ bytes: number } | null} */
     this.retain = null
     /** Moments at which onDrain, sync or close told of an error, each with the moment of its call. */
     this.reports = []
@@ -99,11 +99,7 @@ class Model {
   /** @param {number} end up to which the log has been acknowledged: it may have trimmed what it is not to retain */
   reached (end) {
     if (this.retain === null) return
-    const { bytes = Infinity, records = Infinity } = this.retain
-    // the log may have counted them before callers were told, and before they were deleted
-    const made = this.records.filter(({ isFailed }) => !isFailed)
-    const first = made[made.length - records]
-    this.trimmingTo = Math.max(this.trimmingTo, end - bytes, first === undefined ? 0 : first.seq ?? end)
+    this.trimmingTo = Math.max(this.trimmingTo, end - this.retain.bytes)
   }
 
   /** @param {Record} record */

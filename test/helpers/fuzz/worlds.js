@@ -137,7 +137,7 @@ class SimulatedWorld extends World {
   /** Whether FILE.meta has the deletion of this record, whatever a power cut leaves of it. */
   isRecorded (seq) {
     const start = seq - seq % this.blockSize
-    const isOf = ({ records, live, block }) => live === undefined ? records.some(record => record.seq === seq) : block === start
+    const isOf = ({ records, isHole, block }) => isHole ? block === start : records.some(record => record.seq === seq)
     return !this.isStorage && this.disk.durableMetadata.every(metadata => metadata !== null && metadata.deletions.some(isOf))
   }
 

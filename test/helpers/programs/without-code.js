@@ -14,7 +14,7 @@ main().then(() => console.log(JSON.stringify({ done: true })))
 
 async function main () {
   await use('plain', wrap(FlumeLog(`${file}-plain`, { blockSize: 512 })))
-  await use('large', wrap(FlumeLog(`${file}-large`, { blockSize: 512, large: true, retain: { records: 1000 } })))
+  await use('large', wrap(FlumeLog(`${file}-large`, { blockSize: 512, large: true, retain: { bytes: 100_000 } })))
   await use('shared', wrap(FlumeLog(`${file}-shared`, { blockSize: 512, shared: true })))
 }
 

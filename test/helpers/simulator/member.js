@@ -291,14 +291,6 @@ class Member {
     if (process.isAlive && this.log === log) generation.shown(log.flumelog.id, map?.previousId, this.name)
   }
 
-  /** @param {number} count of the records in the log */
-  checkCount (count) {
-    const { log, simulation: { options } } = this
-    const { records } = log.flumelog.stats()
-    // with large records, it counts chunks
-    if (!options.large && records !== null && log.flumelog.role !== 'client' && records !== count) this.problem(`counts ${records} records, and there are ${count}`)
-  }
-
   /**
    * Where a record was before the last compaction leads to where it is.
    * @param {Array<{ entry: Entry, seq: number, id: string }>} places of records that are in the log

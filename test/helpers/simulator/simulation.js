@@ -87,7 +87,7 @@ class Simulation {
       timeout: 2000,
       // a record on several pages can have a hole after a power cut
       ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}),
-      ...(random() < 0.2 ? { retain: random.pick([{ bytes: 2000 }, { bytes: 20000 }, { records: 100 }]) } : {})
+      ...(random() < 0.2 ? { retain: random.pick([{ bytes: 2000 }, { bytes: 20000 }]) } : {})
     }
     this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
     this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize, ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}) }
@@ -623,7 +623,6 @@ class Simulation {
           const list = []
           for await (const { seq, value } of member.log.stream({ reverse })) list.push({ seq, text: String(value) })
           records = reverse ? list.reverse() : list
-          member.checkCount(list.length)
         })
         await this.settle('reading', () => member.pending.size === 0)
         if (records === null || this.world.problems.length > 0) return null
