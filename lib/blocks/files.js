@@ -19,7 +19,7 @@ const { replaceFile, writeFile } = require('../storage/whole-file')
  * @returns {Promise<void>} rejects with `EEXIST` if a file, or one of an earlier log, is there; then nothing is left under the new name
  */
 async function placeFile (unfinished, target, { given, like }) {
-  newLog.assertAbsent(target, given)
+  newLog.assertFree(target, given)
   const isLog = fs.existsSync(`${unfinished}.meta`)
   inheritMode(unfinished, like)
   if (isLog) {

@@ -80,6 +80,16 @@ async function lockFile (file) {
  */
 function assertAbsent (file, given) {
   mustBeNoSideFile(file)
+  assertFree(file, given)
+}
+
+/**
+ * The same for a file of which it is known that it is none of another log, or that is such a file itself.
+ * @param {string} file
+ * @param {string} given the name as the caller gave it
+ * @throws `EEXIST`
+ */
+function assertFree (file, given) {
   if (isThere(file)) throw errors.exists(given)
   // one that an earlier log of this name has left says nothing of another log
   if (isThere(`${file}.meta`) && !isMetadata(`${file}.meta`)) throw errors.existsBeside(given, '.meta')
@@ -118,7 +128,7 @@ function isThere (name) {
  * @returns {Promise<void>} rejects with `EEXIST` if a file has come meanwhile
  */
 async function giveName (unfinished, name, given) {
-  assertAbsent(name, given)
+  assertFree(name, given)
   await linkOrCopy(unfinished, name).catch(err => { throw err.code === 'EEXIST' ? errors.exists(given) : err })
   try {
     await fs.promises.unlink(unfinished)
@@ -159,4 +169,4 @@ async function copyFile (file, name) {
   }
 }
 
-module.exports = { assertAbsent, copyFile, freeName, giveName, linkOrCopy, lockFile, writeUnfinished }
+module.exports = { assertAbsent, assertFree, copyFile, freeName, giveName, linkOrCopy, lockFile, writeUnfinished }
