@@ -3,7 +3,7 @@
 import { open as openLog } from '../index.mjs' // eslint-disable-line import/no-unresolved
 
 export async function open (name) {
-  const log = await openLog(`bench-${name}`)
+  const log = await openLog(`bench-${typeof document}-${name}`)
   return {
     append: (records) => records.length === 1 ? log.append(records[0]) : Promise.all(records.map(record => log.append(record))),
     async stream () {
