@@ -8,9 +8,10 @@ const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const { parseArgs } = require('util')
-const { openOffsetMap } = require('../../maintenance')
+const { openOffsetMap, verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { processFolder } = require('../helpers/folder')
+const { overwrite } = require('../helpers/logs')
 const { randomFrom } = require('../helpers/random')
 const { collect } = require('../helpers/reading')
 const { record } = require('../helpers/recorded-calls')
@@ -45,6 +46,10 @@ async function makeGenerations () {
   }
   await log.close()
   await makeCrashed()
+  // what is to be repaired
+  copy(file('generation-1'), file('generation-4'))
+  const { start } = await verify(file('generation-4'))
+  overwrite(file('generation-4'), start + 256 + 20, 'corrupt')
 }
 
 /** A log whose records are behind its recovery point. */
@@ -59,11 +64,12 @@ async function makeCrashed () {
 async function stateOf (name) {
   const log = await open(name)
   const records = []
-  for await (const { seq, value } of log.stream()) records.push(`${seq}: ${value}`)
+  for await (const { seq, value } of log.stream({ skipCorrupt: true })) records.push(`${seq}: ${value}`)
   const { id } = log
   await log.close()
   const map = await openOffsetMap(name)
-  const state = JSON.stringify({ id, records: records.length, first: records[0], last: records.at(-1), map: map && { id: map.id, previousId: map.previousId, seq: await map.map(0) ?? await map.map(records.length) } })
+  const { valid } = await verify(name)
+  const state = JSON.stringify({ id, valid, records: records.length, first: records[0], last: records.at(-1), map: map && { id: map.id, previousId: map.previousId, seq: await map.map(0) ?? await map.map(records.length) } })
   map?.close()
   return state
 }
@@ -78,7 +84,7 @@ function copy (from, to) {
 const CASES = [
   { how: 'backup', what: 'a full backup', generations: thorough ? [[0, 2], [2, 1], [1, 0], [3, 2]] : [[0, 2], [2, 1], [3, 2]].slice(SEED % 2) },
   { how: 'restore', what: 'a restored log', generations: thorough ? [[0, 2], [2, 1], [1, 0]] : [[1, 0]] },
-  { how: 'repair', what: 'a repaired log', generations: [[1, 1]] }
+  { how: 'repair', what: 'a repaired log', generations: [[4, 4]] }
 ]
 
 for (const { how, what, generations } of CASES) {

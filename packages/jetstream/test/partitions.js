@@ -127,6 +127,8 @@ withServer('a log with partitions', (shared) => {
 
   test('a conditional append compares with the last record of its partition', async (t) => {
     const log = open(shared.server)
+    // before, it has no position
+    await new Promise((resolve, reject) => log.flumelog.onReady(err => err ? reject(err) : resolve()))
     const [a, b, c] = someKeys(log)
     const first = await log.append(a, { after: -1 })
     const elsewhere = await log.append(b, { after: -1 })

@@ -20,7 +20,7 @@ async function main () {
     await restore(from, target, { force: true })
   } else if (how === 'repair') {
     fs.writeSync(1, '{"what":"start"}\n')
-    await repair(target, { inPlace: true, compact: true })
+    await repair(target, { inPlace: true })
   } else {
     const log = await open(from, { readOnly: true })
     fs.writeSync(1, '{"what":"start"}\n')
