@@ -156,10 +156,10 @@ async function work ({ open }, mayBeDeleted) {
 }
 
 /**
- * In the page: lets a worker run until it has told of so much, terminates it, and looks at what it has left.
+ * In the page: lets a worker run until it has told of so much, and of so many compactions with those before it, terminates it, and looks at what it has left.
  * @returns {Promise<string[]>} what is wrong
  */
-async function killOnce ({ code, messages, mayBeDeleted }) {
+async function killOnce ({ code, messages, compactions, mayBeDeleted }) {
   const known = globalThis.known ??= { acknowledged: new Set(), deleted: new Set(), compactions: 0 }
   const { acknowledged, deleted } = known
   await new Promise((resolve, reject) => {
@@ -169,7 +169,7 @@ async function killOnce ({ code, messages, mayBeDeleted }) {
       else if ('appended' in data) acknowledged.add(data.appended)
       else if ('deleted' in data) deleted.add(data.deleted)
       else if ('compacted' in data) known.compactions++
-      if (--messages > 0) return
+      if (--messages > 0 || known.compactions < compactions) return
       worker.terminate()
       resolve(undefined)
     }
@@ -206,7 +206,7 @@ inBrowser(({ open }) => {
   test(`a worker that is terminated at any moment has stored what it has acknowledged, once, and in order (SEED=${seed})`, async (t) => {
     const random = randomFrom(seed)
     for (let kill = 0; kill < KILLS; kill++) {
-      const problems = await page.evaluate(killOnce, { code: String(work), messages: 1 + random.below(MAX_MESSAGES), mayBeDeleted: MAY_BE_DELETED })
+      const problems = await page.evaluate(killOnce, { code: String(work), messages: 1 + random.below(MAX_MESSAGES), compactions: kill === KILLS - 1 ? 1 : 0, mayBeDeleted: MAY_BE_DELETED })
       if (problems.length > 0) return t.fail(`kill ${kill}: ${problems.slice(0, 5).join(', ')}`)
     }
     const counts = await page.evaluate(() => [globalThis.known.acknowledged.size, globalThis.known.deleted.size, globalThis.known.compactions])
