@@ -108,7 +108,8 @@ class SimulatedWorld extends World {
 
   fateOf (kind) {
     if (!this.isFaulty || !(this.random() < (this.fates[kind] ?? 0))) return undefined
-    this.faults[kind === 'read' || kind === 'sync' ? kind : 'change']++
+    // what a failed write has left, and cannot be truncated, ends all writing as a failed fsync does
+    this.faults[kind === 'read' ? 'read' : kind === 'sync' || kind === 'truncate' ? 'sync' : 'change']++
     return kind === 'write' || kind === 'metadata.append' ? this.random.pick(['fail', 'tear']) : 'fail'
   }
 
