@@ -43,7 +43,7 @@ class MirrorSource {
     const records = []
     let bytes = 0
     let chunkAt = -1
-    await this.scan(range, (block, start, end, seq) => {
+    const isDone = await this.scan(range, (block, start, end, seq) => {
       if (!large && chunk.kindAt(block, start, end) !== chunk.PLAIN) {
         chunkAt = seq
         return false
@@ -53,7 +53,7 @@ class MirrorSource {
       return records.length < MAX_RECORDS && bytes < MAX_BYTES
     })
     if (chunkAt !== -1 && records.length === 0) throw errors.chunkInMirror(filename, chunkAt)
-    return id === this.id ? records : null
+    return isDone && id === this.id ? records : null
   }
 
   /**
@@ -66,7 +66,7 @@ class MirrorSource {
     const runs = start > 0 ? [[-1, start]] : []
     let live = 0
     let from = -1
-    await this.scan({ lte: last, deleted: true }, (block, start, end, seq) => {
+    const isDone = await this.scan({ lte: last, deleted: true }, (block, start, end, seq) => {
       if (block === null) {
         if (from === -1) from = seq
         return
@@ -76,16 +76,20 @@ class MirrorSource {
       from = -1
     })
     if (from !== -1) runs.push([from, last + 1])
-    return id === this.id ? { live, runs } : null
+    return isDone && id === this.id ? { live, runs } : null
   }
 
   /**
    * @param {import('flumelog-random-access-file').ScanOptions} range
    * @param {(block: any, start: number, end: number, seq: number) => boolean | void} onRecord
-   * @returns {Promise<void>}
+   * @returns {Promise<boolean>} false: the log was compacted meanwhile, or since the range was known
    */
   scan (range, onRecord) {
-    return promised(cb => this.log.log.scan({ ...range, cache: false, reuse: true, fromStart: true }, /** @type {any} */ (onRecord), cb))
+    return promised(cb => this.log.log.scan({ ...range, cache: false, reuse: true, fromStart: true }, /** @type {any} */ (onRecord), cb)).then(() => true, (err) => {
+      // with `fromStart`, only a compaction makes a bound invalid
+      if (['flumelog:compacted', 'flumelog:trimmed'].includes(err.code)) return false
+      throw err
+    })
   }
 
   /**
