@@ -28,4 +28,19 @@ async function openOwner (t, { steps = () => ({}), waits = true, options = {} } 
   return { file, owner, clock, stats: () => owner.log.stats() }
 }
 
-module.exports = { openOwner, BLOCK_SIZE }
+/** Writes of the owner that wait until they are released: `steps` is for `openOwner`. */
+function holdWrites () {
+  /** @type {Array<() => void> | null} */
+  let held = []
+  const hold = (/** @type {(...args: any[]) => void} */ call) => (/** @type {any[]} */ ...args) => held === null ? call(...args) : held.push(() => call(...args))
+  return {
+    steps: (/** @type {any} */ { write, writeMany }) => ({ write: hold(write), writeMany: hold(writeMany) }),
+    release () {
+      const calls = held ?? []
+      held = null
+      for (const call of calls) call()
+    }
+  }
+}
+
+module.exports = { openOwner, holdWrites, BLOCK_SIZE }

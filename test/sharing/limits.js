@@ -4,7 +4,7 @@
 
 const test = require('tape')
 const { RawClient, hello, append, ping } = require('../helpers/raw-client')
-const { openOwner } = require('../helpers/clocked-owner')
+const { holdWrites, openOwner } = require('../helpers/clocked-owner')
 const { until } = require('../helpers/followers')
 const { event } = require('../helpers/reading')
 const { runtime } = require('../helpers/runtime')
@@ -83,18 +83,15 @@ test('a client that never says which answers it has got is refused', async (t) =
 })
 
 test('no more is read of a client that has more than a window in flight, until some of it is stored', async (t) => {
-  let isHeld = true
-  const held = []
-  const hold = (call) => (offset, data, cb) => isHeld ? held.push(() => call(offset, data, cb)) : call(offset, data, cb)
-  const { file, stats } = await openOwner(t, { steps: ({ write, writeMany }) => ({ write: hold(write), writeMany: hold(writeMany) }) })
+  const { steps, release } = holdWrites()
+  const { file, stats } = await openOwner(t, { steps })
   const client = new RawClient(file)
   await client.greet()
   for (let number = 1; number <= 10_000; number++) client.send(append(number, [Buffer.alloc(4000, 1)], { answered: 0 }))
   t.ok(await isStuck(client), 'its sends wait')
   const [{ inFlight }] = stats().clients
   t.ok(inFlight.bytes < 2 ** 21, `${inFlight.bytes} bytes are in flight`)
-  isHeld = false
-  for (const write of held.splice(0)) write()
+  release()
   await until(() => client.count('ACK') > 250)
   client.socket.destroy()
 })

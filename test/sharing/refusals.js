@@ -6,7 +6,7 @@
 const test = require('tape')
 const FlumeLog = require('../..')
 const { RawClient, hello, append, framed, ask, del, ping, bye, frame, json, u32, u64 } = require('../helpers/raw-client')
-const { openOwner, BLOCK_SIZE } = require('../helpers/clocked-owner')
+const { BLOCK_SIZE, holdWrites, openOwner } = require('../helpers/clocked-owner')
 const { until } = require('../helpers/followers')
 const { numbered, numberOf } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
@@ -56,10 +56,8 @@ const CASES = {
 
 test('whatever is not as the protocol says ends that connection, with a reason, and is counted', async (t) => {
   // otherwise, what comes first would be answered while the rest is sent
-  let isHeld = true
-  const held = []
-  const hold = (call) => (offset, data, cb) => isHeld ? held.push(() => call(offset, data, cb)) : call(offset, data, cb)
-  const { file, stats } = await openOwner(t, { steps: ({ write, writeMany }) => ({ write: hold(write), writeMany: hold(writeMany) }) })
+  const { steps, release } = holdWrites()
+  const { file, stats } = await openOwner(t, { steps })
   const good = new RawClient(file)
   await good.greet()
   let refused = 0
@@ -71,8 +69,7 @@ test('whatever is not as the protocol says ends that connection, with a reason, 
     t.equal(stats().refused, ++refused)
   }
   t.equal(stats().clients.length, 1, 'only those connections are gone')
-  isHeld = false
-  for (const write of held.splice(0)) write()
+  release()
   good.send(ping())
   t.ok(await good.frame('PONG'))
   good.socket.destroy()
