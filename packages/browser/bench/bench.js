@@ -147,7 +147,7 @@ function chart (results) {
   const [[, ours]] = results
   const parts = []
   let y = 24
-  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 180}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 180}" y="15">${name}</text>`))
+  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 190}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 190}" y="15">${name}</text>`))
   for (const what of Object.keys(ours[0])) {
     const rates = names.map(name => median(results.get(name).map(figures => figures[what])))
     const most = Math.max(...rates)
