@@ -37,8 +37,6 @@ const namedCursors = new WeakMap()
  * @typedef {import('./lib/backup/types').BackupOptions} BackupOptions
  * @typedef {import('./lib/backup/types').BackedUp} BackedUp
  * @typedef {import('./lib/space/types').DeletionRange} DeletionRange
- * @typedef {import('./lib/space/types').Reclaimed} Reclaimed
- * @typedef {import('./lib/space/types').ReclaimOptions} ReclaimOptions
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
@@ -279,16 +277,6 @@ class FlumeLog {
    */
   backup (target, options = {}) {
     return resultOf(cb => this.flumelog.backup(target, options, cb))
-  }
-
-  /**
-   * Frees the space of all blocks whose records are deleted, now. The log can be used meanwhile. Errors: `flumelog:read-only`,
-   * `flumelog:invalid`, `flumelog:closed`, the reason of the signal.
-   * @param {ReclaimOptions} [options]
-   * @returns {Promise<Reclaimed>} what was freed
-   */
-  reclaim (options = {}) {
-    return resultOf(cb => this.flumelog.reclaim(options, cb))
   }
 
   /**

@@ -10,7 +10,7 @@ const { PACKAGES, isInstalled, packagedCommand } = require('./packaged')
 /** All commands, as the help lists them. */
 const GROUPS = {
   'Read and write': ['dump', 'get', 'search', 'append', 'del', 'view'],
-  'Free space': ['trim', 'reclaim', 'compact'],
+  'Free space': ['trim', 'compact'],
   'Check and repair': ['stat', 'verify', 'repair'],
   'Copy and convert': ['backup', 'restore', 'import', 'export', 'mirror', 'pull'],
   'Several programs': ['serve', 'cursors'],

@@ -25,7 +25,6 @@ const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { deleteRange, isDeletionRange } = require('./space/deletion-range')
-const { startReclaim } = require('./space/reclaim')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { LargeDeletion } = require('./write/large-deletion')
@@ -300,16 +299,6 @@ class Log {
     })
   }
 
-  /**
-   * @param {any} options
-   * @param {any} [callback]
-   */
-  reclaim (options, callback) {
-    const isCallback = typeof options === 'function'
-    const cb = optional(isCallback ? options : callback) ?? noop
-    this.whenOpen((err) => err ? cb(err) : startReclaim(this.state.opened?.writer ?? null, this.filename, isCallback ? {} : options ?? {}, cb))
-  }
-
   // Reading
 
   /**
@@ -493,7 +482,6 @@ function createLog (file, settings, clock = systemClock) {
     cursors: (cb) => log.cursors.list(cb),
     // loaded then: few programs make backups
     backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => startBackup(log, target, options, cb),
-    reclaim: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.reclaim(options, cb),
     onReady: (cb) => log.onReady(cb),
     onDrain: (cb) => log.onDrain(cb),
     sync: (cb) => log.sync(cb),

@@ -4,7 +4,7 @@
 import type { BackupCallback, BackupOptions } from './backup/types'
 import type { ScanOptions, StreamOptions } from './read/options'
 import type { LogRecord, SizedRecord, Source } from './read/source'
-import type { Compacted, CompactOptions, Reclaimed, ReclaimOptions } from './space/types'
+import type { Compacted, CompactOptions } from './space/types'
 import type { AppendOptions, CallbackError, CommitOptions, Done, OnAnyRecord, OnRecord } from './types'
 
 export interface Append<A> {
@@ -102,15 +102,4 @@ export interface Backup {
 
   /** Copies the log to a file, with options. The callback gets the reason of the signal if that ends it; the target is as it was then. */
   (target: string, options: BackupOptions, cb: BackupCallback): void
-}
-
-export interface Reclaim {
-  /**
-   * Frees the space of all blocks whose records are deleted, now. The log can be used meanwhile. The callback is called when it is
-   * free, with what was freed. Errors: `flumelog:read-only`, `flumelog:closed`.
-   */
-  (cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
-
-  /** The same, with progress and a signal that ends it. Errors: also `flumelog:invalid`, and the reason of the signal. */
-  (options: ReclaimOptions, cb?: (err: CallbackError | null, reclaimed: Reclaimed) => void): void
 }

@@ -170,8 +170,6 @@
  * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
  * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
  *   backup up to date
- * @property {import('./overloads').Reclaim} reclaim frees the space of all blocks whose records are deleted, now. The log can be used
- *   meanwhile. Errors: `flumelog:read-only`, `flumelog:invalid`, `flumelog:closed`, the reason of the signal
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written

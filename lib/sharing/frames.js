@@ -73,7 +73,7 @@ const CONDITIONAL = 4
  * @property {string} id of the log; another one after each compaction
  *
  * @typedef {{ op: 'delete', seq: number } | { op: 'deleteRange', first: number, last: number } | { op: 'trim', offset: number } | { op: 'compact', id: string } |
- *   { op: 'sync' | 'reclaim' }} Ask
+ *   { op: 'sync' }} Ask
  * @typedef {{ request: number, ask: Ask }} Asked
  *
  * @typedef {object} AppendHeader
@@ -136,7 +136,6 @@ const ASKS = {
   delete: { seq: isNatural },
   deleteRange: { first: isNatural, last: isNatural },
   trim: { offset: isNatural },
-  reclaim: {},
   compact: { id: isString }
 }
 

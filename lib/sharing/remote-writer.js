@@ -32,7 +32,7 @@ const { ACK, APPEND_SIZE, CONDITION_SIZE, CONFLICT, MAX_APPEND, NACK, REPLY, REQ
 /** @type {import('./frames').Ask} */
 const SYNC = { op: 'sync' }
 /** What an owner can do again, also after a compaction. */
-const REPEATABLE = new Set(['sync', 'reclaim', 'compact'])
+const REPEATABLE = new Set(['sync', 'compact'])
 
 /** @extends {Appender<FramePacker>} */
 class RemoteAppender extends Appender {
@@ -182,11 +182,6 @@ class RemoteWriter {
    */
   trim (start, cb) {
     this.request({ op: 'trim', offset: Math.min(Math.max(start, 0), Number.MAX_SAFE_INTEGER) }, (err, start) => err ? cb(err) : cb(null, start))
-  }
-
-  /** @param {import('../space/reclaim').ReclaimCallback} cb */
-  reclaim (cb) {
-    this.request({ op: 'reclaim' }, (err, reclaimed) => cb(err ?? null, reclaimed))
   }
 
   /**

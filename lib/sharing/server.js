@@ -7,7 +7,6 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { callBack } = require('../callbacks')
 const { SingleTimer } = require('../clock')
-const { startReclaim } = require('../space/reclaim')
 const frames = require('./frames')
 const { Session } = require('./session')
 
@@ -171,7 +170,6 @@ class Server {
       // errors of appends without a callback are for callers of this process
       case 'sync': return writer.sync(cb, false)
       case 'trim': return writer.trim(ask.offset, cb)
-      case 'reclaim': return startReclaim(writer, writer.file.filename, {}, cb)
       case 'compact': return callBack(compact(ask.id), cb)
       case 'delete': {
         const problem = problemOf(ask.seq)

@@ -1,6 +1,6 @@
 'use strict'
 
-// What callers give to `del`, `trim`, `reclaim` and `compact`, and get from them. Types only.
+// What callers give to `del`, `trim` and `compact`, and get from them. Types only.
 
 /**
  * @typedef {object} DeletionRange records are deleted that start within all of these bounds; at least one of them is required
@@ -11,19 +11,6 @@
  *
  * @typedef {object} TrimOptions
  * @property {number} lt whole blocks are trimmed of which all records are before this offset; any integer
- *
- * @typedef {object} Reclaimed what was freed
- * @property {number} blocks whose space was freed
- * @property {number} bytes that the file takes less
- *
- * @typedef {object} ReclaimProgress
- * @property {number} bytes of the log that were looked at
- * @property {number} total bytes to look at
- *
- * @typedef {object} ReclaimOptions
- * @property {(progress: ReclaimProgress) => void} [onProgress] called about once per MiB of the log that was looked at;
- *   what it throws ends the work. Not called in the client of a shared log
- * @property {AbortSignal} [signal] ends the work, with its reason
  *
  * @typedef {object} CompactProgress
  * @property {number} bytes of the log that are copied

@@ -328,10 +328,7 @@ class Deleter {
     // a storage may have failed to get the zeros, or to make them durable
     const isInDoubt = deletions.pending.has(block.number) || (this.options.sync === 'always' && deletions.hasUnsyncedZeros)
     const mustRetry = this.file.metadata === null && isInDoubt
-    if (positions.size === 0 && !mustRetry) {
-      if (isHole && !deletions.pending.has(block.number)) this.holes.considerHole(block.number)
-      return answer(callbacks, null)
-    }
+    if (positions.size === 0 && !mustRetry) return answer(callbacks, null)
     if (isEmptied || !isWhole) this.holes.consider(block.number)
     const hasChecksum = isWhole && storedChecksum(block.buffer) !== 0
     const after = isWhole ? copyWithout(block.buffer, positions) : null

@@ -7,7 +7,7 @@
 //     rewritten   it is a hole in the log's file, and that is fsynced         deleter.js
 //     punched     the file system frees its pages of zeros                    here
 //
-// After a crash before the last step it is a hole that takes space, until `reclaim` finds it.
+// After a crash before the last step it is a hole that takes space, until it is trimmed or left out by a compaction.
 
 const { promised } = require('../callbacks')
 const { pagesOf } = require('../recovery/punch-head')
@@ -30,8 +30,6 @@ class HoleMaker {
     this.emptied = new Set()
     /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
     this.unpunched = new Map()
-    /** What was freed since the log was opened. */
-    this.freed = { blocks: 0, bytes: 0 }
     /** Of all, in progress. @type {Promise<void> | null} */
     this.making = null
   }
@@ -80,12 +78,6 @@ class HoleMaker {
   /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
     if (this.isOn && this.file.metadata !== null) this.emptied.add(number)
-  }
-
-  /** @param {number} number of a hole, in the log's file or recorded, which may take space */
-  considerHole (number) {
-    if (this.writer.deletions.pending.has(number)) this.consider(number)
-    else if (!this.unpunched.has(number)) this.rewritten(number, 0)
   }
 
   /**
@@ -160,13 +152,7 @@ class HoleMaker {
     const { file, blockSize } = this
     const { offset, length } = pagesOf(number, blockSize)
     // it was found to be impossible meanwhile
-    if (file.canPunch() === false) return
-    const before = file.allocated()
-    await promised(cb => file.punch(offset, length, cb))
-    const freed = (before ?? 0) - (file.allocated() ?? 0)
-    if (freed <= 0) return
-    this.freed.blocks++
-    this.freed.bytes += freed
+    if (file.canPunch() !== false) await promised(cb => file.punch(offset, length, cb))
   }
 }
 

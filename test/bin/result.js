@@ -16,7 +16,6 @@ const COMMANDS = [
   [['del', 'log', '--lt', '40', '--yes'], { file: 'log', records: 3, bytes: 21, first: 11, last: 33, role: null }],
   [['del', 'log', '--gt', 'end', '--yes'], { file: 'log', records: 0, bytes: 0, first: null, last: null, role: null }],
   [['trim', 'log', '--keep-records', '500', '--yes'], { file: 'log', bytes: 3072, start: 3072, role: null }],
-  [['reclaim', 'log'], { file: 'log', blocks: 0, bytes: 0, role: null }],
   [['compact', 'log', '--yes'], { file: 'log', changed: true, role: null }],
   [['verify', 'log'], { file: 'log', valid: true }],
   [['backup', 'log', 'backup'], { file: 'log', target: 'backup', incremental: false }],

@@ -10,7 +10,7 @@ const { makeLog } = require('../helpers/logs')
 const { flumelog } = require('../helpers/warm-flumelog')
 const { version } = require('../../package.json')
 
-const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'reclaim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'mirror', 'pull', 'completion']
+const COMMANDS = ['dump', 'get', 'search', 'append', 'stat', 'verify', 'repair', 'serve', 'del', 'trim', 'compact', 'cursors', 'import', 'export', 'backup', 'restore', 'mirror', 'pull', 'completion']
 
 test('--help lists all commands, and the help of each command has examples', async (t) => {
   const { code, stdout, stderr } = await flumelog(['--help'])

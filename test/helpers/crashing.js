@@ -310,8 +310,7 @@ class Crashing {
       if (what < 0.85 - this.deletedPart) pending.add(this.append(log))
       else if (what < 0.85) pending.add(random() < this.rangePart ? this.delRange(log) : this.del(log))
       else if (what < 0.9) pending.add(this.sync(log))
-      else if (what < 0.91) pending.add(this.reclaim(log))
-      else if (what < 0.91 + this.trimmingPart) pending.add(this.trim(log))
+      else if (what < 0.9 + this.trimmingPart) pending.add(this.trim(log))
       if (random() < 0.4) {
         await this.survives(Promise.all(pending))
         pending = new Set()
@@ -410,15 +409,6 @@ class Crashing {
       if (err) return this.checkError(err)
       const moment = ++this.moment
       for (const record of within) record.deletedAt = Math.min(record.deletedAt, moment)
-    }))
-  }
-
-  reclaim (log) {
-    this.simulation.note('reclaim')
-    return new Promise(resolve => log.reclaim((err) => {
-      this.simulation.note(`  reclaimed ${err?.code ?? ''}`)
-      resolve()
-      if (err) this.checkError(err)
     }))
   }
 

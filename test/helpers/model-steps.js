@@ -26,7 +26,6 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('previous'), at: anywhere, exact: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('delRange'), bounds }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('trim'), at: anywhere, sizes: fc.array(size, { minLength: 4, maxLength: 20 }) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('stream'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('scan'), bounds, options }) },
@@ -103,8 +102,6 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       const start = await log.trim({ lt })
       const problem = model.trim(lt, start)
       if (problem !== null) throw new Error(`a log trimmed to ${lt} starts at ${start}: ${problem}`)
-    } else if (step.do === 'reclaim') {
-      await log.reclaim()
     } else if (step.do === 'stream') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
       const { reuse, ...options } = step.options

@@ -57,7 +57,6 @@ tape('the reference has every member of a log', (t) => {
     ['cursors', 'lib/types.js', ['CursorInfo']],
     ['del', 'lib/space/types.js', ['DeletionRange']],
     ['trim', 'lib/space/types.js', ['TrimOptions']],
-    ['reclaim', 'lib/space/types.js', ['ReclaimOptions', 'ReclaimProgress', 'Reclaimed']],
     ['compact', 'lib/space/types.js', ['CompactOptions', 'CompactProgress', 'Compacted']],
     ['onCompact', 'lib/space/types.js', ['CompactionMap']],
     ['backup', 'lib/backup/types.js', ['BackupOnlyOptions', 'BackedUp']]

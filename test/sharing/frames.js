@@ -49,7 +49,7 @@ const append = record({ first: u64, count: u32, answered: u64, flags: fc.nat(255
 const conflict = record({ first: u64, count: u32, seq: fc.integer({ min: -1, max: 2 ** 53 - 1 }), end: u64 })
 const records = fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }).map(bytes => Buffer.from(bytes)), { maxLength: 10 })
 const op = (name, offsets = {}) => record({ op: fc.constant(name), ...offsets })
-const ask = fc.oneof(op('sync'), op('delete', { seq: u64 }), op('deleteRange', { first: u64, last: u64 }), op('trim', { offset: u64 }), op('reclaim'), op('compact', { id: fc.uuid() }))
+const ask = fc.oneof(op('sync'), op('delete', { seq: u64 }), op('deleteRange', { first: u64, last: u64 }), op('trim', { offset: u64 }), op('compact', { id: fc.uuid() }))
 
 const withoutVersion = ({ version, protocol, ...rest }) => version === frames.VERSION && rest
 const asFrame = (type) => [(value) => frames.encode(type, value), decode(type)]

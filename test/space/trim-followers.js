@@ -12,6 +12,7 @@ const { pathFile } = require('../../lib/storage/path-file')
 const maintenance = require('../../maintenance')
 const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
+const { makeHoles } = require('../helpers/holes')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
 
@@ -238,7 +239,7 @@ for (const [when, hasRead, append] of [
     seqs.push(...await filled(owner))
     const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
     for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
-    await owner.reclaim()
+    await makeHoles(owner.log)
     t.notEqual(fs.readFileSync(file).readUInt16LE(first), data(0).length, 'it is one deleted record')
     await new Promise(resolve => follower.catchUp(resolve))
     await checkAll(t, client, owner, await indexes(client), seqs.filter(seq => !isInBlock(seq)).length)
@@ -269,7 +270,7 @@ for (const isTrimmed of [true, false]) {
     if (isTrimmed) await owner.trim({ lt: seqs[80] })
     else {
       await owner.del(seqs.filter(isInBlock))
-      await owner.reclaim()
+      await makeHoles(owner.log)
     }
     connection.socket.resume()
     await client.sync()

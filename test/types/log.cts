@@ -216,15 +216,12 @@ log.del({ gte: 0, lt: 9 }, (err) => err?.message)
 log.trim({ lt: log.start + 5 })
 log.trim({ lt: 5 }, (err, start) => start + 1)
 log.stream({ gt: 5, fromStart: true })
-log.reclaim()
 log.compact((err, { before, after, records }) => before - after + records)
 log.compact({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { id }) => id.length)
 // @ts-expect-error records are deleted before
 log.compact({ keep: () => true }, () => {})
 const forget: () => void = log.onCompact(async ({ id, previousId, map }) => [id, previousId?.length, (await map(5))?.toFixed()])
 const identity: string | null = log.id
-log.reclaim((err, { blocks, bytes }) => blocks + bytes)
-log.reclaim({ onProgress: ({ bytes, total }) => bytes / total, signal: new AbortController().signal }, (err, { bytes }) => bytes)
 log.onReady((err, cut) => console.log(cut?.offset, cut?.bytes, cut?.filename))
 // @ts-expect-error it may be null
 log.onReady((err, cut) => cut.offset)

@@ -75,7 +75,6 @@ const { before, after }: { before: number, after: number } = await log.compact({
 console.log(before - after, (await log.compact()).records, log.id?.length)
 const forget: () => void = log.onCompact(({ map }) => map(5).then(seq => seq?.toFixed()))
 forget()
-const freed: number = (await log.reclaim()).bytes + (await log.reclaim({ onProgress: ({ bytes }) => bytes })).blocks
 await log.scan({ gt: 0, reuse: true }, (block, start, end, seq) => block.readUInt8(start) < end + seq)
 await log.drained()
 await log.sync()

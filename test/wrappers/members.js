@@ -35,7 +35,6 @@ const COUNTERPARTS = {
   trim: 'trim',
   cursor: 'cursor',
   cursors: 'cursors',
-  reclaim: 'reclaim',
   onReady: 'ready',
   onDrain: 'drained',
   sync: 'sync',

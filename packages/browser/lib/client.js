@@ -566,7 +566,6 @@ class RemoteLog extends Readable {
   /** @param {any} options */
   trim (options) { return this.request('trim', options) }
   /** @param {any} [options] */
-  reclaim (options = {}) { return this.request('reclaim', options) }
   /** @param {any} [options] */
   compact (options = {}) { return this.request('compact', options) }
   stats () { return this.request('stats') }

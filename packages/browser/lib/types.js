@@ -73,7 +73,6 @@
  * @property {(compare: (value: T, seq: number) => number | bigint) => Promise<LogRecord<T>>} search
  * @property {(seq: number | number[] | import('flumelog-random-access-file/promises').DeletionRange) => Promise<void>} del
  * @property {(options: { lt: number }) => Promise<number>} trim
- * @property {(options?: any) => Promise<any>} reclaim
  * @property {(options?: any) => Promise<any>} compact
  * @property {(range: any, onRecord: (bytes: any, start: number, end: number, seq: number) => boolean | void) => Promise<void>} scan
  * @property {(name: string) => Cursor<T>} cursor

@@ -12,7 +12,7 @@ const { Partitions } = require('./partitions')
 const { createStreamLog } = require('./stream-log')
 
 /** What has no meaning in several streams at once: each of them has it. */
-const MISSING = ['getPrevious', 'scan', 'search', 'sink', 'trim', 'compact', 'reclaim', 'backup']
+const MISSING = ['getPrevious', 'scan', 'search', 'sink', 'trim', 'compact', 'backup']
 
 const checkStreamNames = optionNames('stream', ['gt', 'lte', 'live', 'old', 'limit', 'seqs', 'values'])
 const checkBatchNames = optionNames('batches', ['gt', 'lte', 'live', 'old', 'seqs', 'values'])

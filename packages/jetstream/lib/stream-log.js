@@ -454,7 +454,7 @@ function createStreamLog (settings) {
       mustBeFunction('the listener', listener)
       return noop
     },
-    ...missingMembers(['trim', 'compact', 'reclaim', 'backup'], name => errors.notOfStream(log.filename, name))
+    ...missingMembers(['trim', 'compact', 'backup'], name => errors.notOfStream(log.filename, name))
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),

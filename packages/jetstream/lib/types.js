@@ -26,7 +26,7 @@
 
 /**
  * The members of a log in a file, but that `search` can also look for a time, and several processes may have a cursor. Not available, with
- * `flumelog:invalid`: `trim`, `compact`, `reclaim` and `backup`.
+ * `flumelog:invalid`: `trim`, `compact` and `backup`.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search' | 'cursor'> & SearchMembers<T> & CursorMembers<T>} JetStreamLog

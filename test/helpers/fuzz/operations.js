@@ -10,7 +10,7 @@ const { drawSink } = require('./sinks')
 /** Each operation and how often it is drawn. @type {Array<[number, (session: Session) => void]>} */
 const OPERATIONS = [
   [30, appendOne], [12, appendBatch], [4, appendAtomic], [2, appendEmpty], [3, appendInvalid], [0.15, appendHuge],
-  [6, del], [1, delRange], [1, delInvalid], [0.5, reclaim], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
+  [6, del], [1, delRange], [1, delInvalid], [0.5, trim], [4, sync], [4, onDrain], [2, onReady],
   [6, get], [3, getPrevious], [5, stream], [2, liveStream], [3, scan], [3, search],
   [2, sink], [3, stats], [2, changeLimits], [1, world]
 ]
@@ -197,13 +197,6 @@ function delRange (session) {
     if (err) return session.checkError(call, err)
     for (const record of records) record.deletedAt = Math.min(record.deletedAt, session.moment)
     if (session.settings.sync === 'always') session.checkErased(call, records)
-  })
-}
-
-function reclaim (session) {
-  session.call('reclaim', cb => session.log.reclaim(cb), (call, err) => {
-    // closing ends it
-    if (err) session.checkError(call, err, { codes: session.closeCalledAt < Infinity ? ['flumelog:closed'] : [] })
   })
 }
 

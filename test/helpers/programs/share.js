@@ -10,6 +10,7 @@ const net = require('net')
 const { isMainThread, parentPort, workerData } = require('worker_threads')
 const pull = require('pull-stream')
 const processes = require('../processes')
+const { makeHoles } = require('../holes')
 const { numbered, numberOf } = require('../numbered')
 
 const { file, options = {}, dieBeforeWriting } = isMainThread ? processes.argument() : workerData
@@ -39,6 +40,7 @@ const CALLS = {
     }
   },
   del: ({ seq }, answer) => log.del(seq, err => answer({ code: err?.code })),
+  makeHoles: (_, answer) => makeHoles(log).then(() => answer({})),
   sync: (_, answer) => log.sync(err => answer({ code: err?.code })),
   stats: (_, answer) => answer({ stats: log.stats(), role: log.role }),
   /** Follows the log from now on; `seen` tells what it has seen. */

@@ -67,7 +67,6 @@ async function callAll (kind, log, reader) {
   await call('del', () => log.del(seqs[1]))
   await call('del of a range', () => log.del({ gte: seqs[10], lte: seqs[60] }))
   await call('sync', () => log.sync())
-  await call('reclaim', () => log.reclaim())
   await call('cursor', async () => {
     const cursor = log.cursor(`${kind}-${seqs[0]}`)
     for await (const { seq } of cursor.stream({ limit: 3 })) await cursor.commit(seq, { sync: true })

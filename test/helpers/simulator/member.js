@@ -257,10 +257,6 @@ class Member {
     this.start(`trim ${seq}`, async () => { await log.trim({ lt: seq }) })
   }
 
-  reclaim () {
-    this.start('reclaim', async () => { await this.log.reclaim() })
-  }
-
   /** Whether it compacts the log, for itself or for a client. */
   get isCompacting () {
     return this.log !== null && this.process.require('./lib/log').logBehind(this.log.flumelog).compacting.current !== null
