@@ -13,9 +13,9 @@ const { optionNames } = require('../option-names')
  * @property {number} [bytes] of the log: at least as many stay, and two to three blocks more
  * @property {number} [age] in milliseconds: younger records stay, and two to three blocks more; requires `time`
  * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
- *   else, such as undefined, means that the record has none: a block counts as old as the one before it then, or if none has a time, as the next
- *   one that has. So does a number that is a time of the years 2001 to 2099 in seconds. That `time` gives nothing, and the first exception that
- *   it throws, is reported as a warning of the process, with the code `FLUMELOG_RETAIN`. It cannot be async
+ *   else, such as undefined, means that the record has none, and so does a number that is a time of the years 2001 to 2099 in seconds. A block
+ *   is as old as its last record that has one; without any, it goes with the next block that has one. If no record has a time, a warning of the
+ *   process says so, with the code `FLUMELOG_RETAIN`. It cannot be async
  */
 
 const checkNames = optionNames('retain', ['bytes', 'age', 'time'])

@@ -216,4 +216,4 @@ function firstChunk ({ buffer, end }) {
   return { kind, index: kind === chunk.PART || kind === chunk.LAST ? chunk.indexAt(data, 0) : 0 }
 }
 
-module.exports = { Trimmer, firstChunk }
+module.exports = { Trimmer }
