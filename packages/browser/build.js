@@ -24,8 +24,7 @@ const ABSENT = /^(os|child_process|worker_threads|\.\/backup\/backup)$/
 const forBrowsers = {
   name: 'browser',
   setup (builder) {
-    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name, importer }) => {
-      if (importer === path.join(NODE, 'buffer.js')) return { path: require.resolve('buffer/') }
+    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name }) => {
       const file = path.join(NODE, `${path.basename(name)}.js`)
       if (fs.existsSync(file)) return { path: file }
     })
