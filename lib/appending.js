@@ -9,8 +9,6 @@ const { Opening } = require('./log-states')
 const { optionNames } = require('./option-names')
 const { mustBeBoolean } = require('./options')
 
-/** @typedef {import('./types').Count} Count */
-
 const checkNames = optionNames('append', ['sync', 'atomic', 'after'])
 
 class Appending {
@@ -33,15 +31,15 @@ class Appending {
     const { sync = false, atomic = false, after } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
     const { state, closing, records } = this.log
     const { appender } = state
-    if (appender === null || closing !== null) return this.refuse(value, cb)
+    if (appender === null || closing !== null) return this.refuse(cb)
     const problem = problemOf(value, options)
-    if (problem !== null) return appender.reject(problem, this.countOf(value), cb)
+    if (problem !== null) return appender.reject(problem, cb)
     let data
     try {
       data = Array.isArray(value) || atomic || after !== undefined ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
       if (atomic) records.fittingTogether(/** @type {Uint8Array[]} */ (data))
     } catch (err) {
-      return appender.reject(/** @type {Error} */ (err), this.countOfLast(value), cb)
+      return appender.reject(/** @type {Error} */ (err), cb)
     }
     if (typeof data === 'string') appender.appendText(data, sync, cb)
     else if (!Array.isArray(data)) appender.append(data, sync, cb)
@@ -57,44 +55,20 @@ class Appending {
    */
   appendEncoded (records, cb) {
     const { state: { appender }, closing } = this.log
-    if (appender === null || closing !== null) this.refuse([], /** @type {any} */ (cb))
+    if (appender === null || closing !== null) this.refuse(cb)
     else appender.appendBatch(records, false, cb)
   }
 
   /**
    * The log is read-only, takes no calls, or will not when those before this one are made.
-   * @param {any} value
    * @param {((err: Error) => void) | undefined} cb
    */
-  refuse (value, cb) {
+  refuse (cb) {
     const { log } = this
-    const count = this.countOf(value)
     const error = log.closing === null ? errors.readOnly(log.filename, 'append') : errors.closed(log.filename)
-    const answer = (/** @type {Error | null} */ refusal) => {
-      log.state.opened?.writer?.appender.countRejected(count)
-      if (cb !== undefined) cb(refusal ?? error)
-    }
+    const answer = (/** @type {Error | null} */ refusal) => cb?.(refusal ?? error)
     if (log.state instanceof Opening) log.whenOpen(answer)
     else process.nextTick(answer, log.refusal)
-  }
-
-  /**
-   * @param {any} value that was encoded last, successfully or not
-   * @returns {Count}
-   */
-  countOfLast (value) {
-    return { records: Array.isArray(value) ? value.length : 1, bytes: this.log.records.encodedBytes }
-  }
-
-  /**
-   * @param {any} value that was not encoded
-   * @returns {Count} what the codec cannot encode has no bytes
-   */
-  countOf (value) {
-    try {
-      this.log.records.encodeBatch(Array.isArray(value) ? value : [value])
-    } catch {}
-    return this.countOfLast(value)
   }
 }
 

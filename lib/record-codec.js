@@ -7,7 +7,6 @@ const { isUint8Array } = require('util').types
 const layout = require('./format/layout')
 const chunk = require('./format/chunk')
 const errors = require('./errors')
-const { sizeOf } = require('./storage/buffers')
 const { format } = require('./format-value')
 const { IDENTITY } = require('./options')
 
@@ -30,8 +29,6 @@ class RecordCodec {
     this.keepsNoText = codec.decode === JSON.parse
     /** Whether the codec decodes text. JSON.parse makes text of a Buffer first, which takes longer. */
     this.takesText = codec.buffer === false || this.keepsNoText
-    /** Bytes that the last call of `encode`, `encodeText` or `encodeBatch` encoded, whether it succeeded or not. */
-    this.encodedBytes = 0
     this.decode = this.decode.bind(this)
     this.isWhole = this.isWhole.bind(this)
   }
@@ -42,7 +39,6 @@ class RecordCodec {
    * @throws flumelog:invalid, flumelog:too-large
    */
   encode (value) {
-    this.encodedBytes = 0
     return this.fitting(this.checked(this.asBytes(this.encoded(value))))
   }
 
@@ -53,7 +49,6 @@ class RecordCodec {
    * @throws flumelog:invalid, flumelog:too-large
    */
   encodeText (value) {
-    this.encodedBytes = 0
     const data = this.encoded(value)
     return typeof data === 'string' && this.isSurelyStorable(data) ? data : this.fitting(this.checked(this.asBytes(data)))
   }
@@ -69,11 +64,7 @@ class RecordCodec {
    * @throws the error of the first one that is refused
    */
   encodeBatch (values) {
-    this.encodedBytes = 0
-    if (this.isIdentity && areBytes(values)) {
-      this.encodedBytes = sizeOf(values)
-      return this.fittingEach(values)
-    }
+    if (this.isIdentity && areBytes(values)) return this.fittingEach(values)
     return this.each(values, (value) => {
       const data = this.asBytes(this.encoded(value))
       // the codec may use its buffer again for the next one
@@ -131,9 +122,7 @@ class RecordCodec {
    * @returns {unknown} a string as bytes
    */
   asBytes (data) {
-    const bytes = typeof data === 'string' ? Buffer.from(data) : data
-    if (isBytes(bytes)) this.encodedBytes += bytes.length
-    return bytes
+    return typeof data === 'string' ? Buffer.from(data) : data
   }
 
   /**

@@ -5,7 +5,7 @@
 const { Writer } = require('./write/writer')
 
 const NO_COUNT = { records: 0, bytes: 0 }
-const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, synced: NO_COUNT, rejected: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
+const NO_COUNTS = { appended: NO_COUNT, written: NO_COUNT, inFlight: NO_COUNT, writes: 0, syncs: 0 }
 const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, start: 0, end: 0, blockSize: 1 }
 
 /**
@@ -17,14 +17,12 @@ const NO_BLOCKS = { hits: 0, misses: 0, evictions: 0, start: 0, end: 0, blockSiz
  */
 function statsOf (file, opened, appender, streams) {
   const writer = opened?.writer ?? null
-  const { appended, written, synced, rejected, inFlight, writes, syncs } = writer?.counts ?? appender?.counts ?? NO_COUNTS
+  const { appended, written, inFlight, writes, syncs } = writer?.counts ?? appender?.counts ?? NO_COUNTS
   const { hits, misses, evictions, blockSize, start, end } = opened?.blocks ?? NO_BLOCKS
   const size = opened?.follower?.end ?? end
   return {
     appended: { ...appended },
     written: { ...written },
-    synced: { ...synced },
-    rejected: { ...rejected },
     inFlight: { ...inFlight },
     writes,
     syncs,

@@ -38,9 +38,7 @@
  * @typedef {object} Stats counters, which only grow, and gauges
  * @property {Count} appended accepted by `append`
  * @property {Count} written acknowledged
- * @property {Count} synced acknowledged and fsynced
- * @property {Count} rejected failed with an error
- * @property {Count} inFlight appended, neither acknowledged nor rejected yet
+ * @property {Count} inFlight appended, neither acknowledged nor failed yet
  * @property {number} writes write calls
  * @property {number} syncs fdatasync calls
  * @property {number} unsynced bytes acknowledged and not yet fsynced

@@ -38,7 +38,7 @@ function adopt (remote, id, server) {
  * @param {RemoteWriter['counts']} before those of the client
  */
 function addCounts (counts, before) {
-  for (const name of /** @type {const} */ (['appended', 'written', 'synced', 'rejected'])) {
+  for (const name of /** @type {const} */ (['appended', 'written'])) {
     counts[name].records += before[name].records
     counts[name].bytes += before[name].bytes
   }

@@ -9,7 +9,6 @@
 
 const layout = require('../format/layout')
 const errors = require('../errors')
-const { sizeOf } = require('../storage/buffers')
 const { Appender } = require('../write/appender')
 const { Frame, FramePacker } = require('./frame-packer')
 const { ACK, APPEND_SIZE, CONDITION_SIZE, CONFLICT, MAX_APPEND, NACK, REPLY, REQUEST_COST } = require('./frames')
@@ -70,7 +69,7 @@ class RemoteAppender extends Appender {
     const { packer, waiters } = this
     const most = MAX_APPEND - APPEND_SIZE - CONDITION_SIZE
     const bytes = packer.bytesForAll(batch)
-    if (bytes > most) return this.reject(errors.tooLargeToSend(this.writer.filename, bytes, most), { records: batch.length, bytes: sizeOf(batch) }, cb)
+    if (bytes > most) return this.reject(errors.tooLargeToSend(this.writer.filename, bytes, most), cb)
     packer.startFrame(bytes, after)
     waiters.endGroup()
     if (isAtomic) this.appendAtomic(batch, isForced, cb)
@@ -498,10 +497,7 @@ class RemoteWriter {
     // nobody waits for it any more
     if (request === undefined) return
     this.remove(request)
-    if (request.ask.op === 'sync' && error === null) {
-      this.synced = Math.max(this.synced, request.end)
-      if (this.synced === this.acknowledged) this.counts.synced = { ...this.counts.written }
-    }
+    if (request.ask.op === 'sync' && error === null) this.synced = Math.max(this.synced, request.end)
     this.unseen++
     this.listeners.whenSeen(() => {
       this.unseen--

@@ -50,8 +50,6 @@ class Appender {
     this.counts = {
       appended: { records: 0, bytes: 0 },
       written: { records: 0, bytes: 0 },
-      synced: { records: 0, bytes: 0 },
-      rejected: { records: 0, bytes: 0 },
       inFlight: { records: 0, bytes: 0 },
       writes: 0,
       syncs: 0
@@ -80,7 +78,7 @@ class Appender {
    * @returns {number} its seq, unless a compaction moves it; -1 if it is refused
    */
   append (data, isForced, cb, isLimited = true) {
-    if (!this.accepts(data.length, isLimited)) return this.refuse(1, data.length, cb)
+    if (!this.accepts(data.length, isLimited)) return this.refuse(data.length, cb)
     const seq = this.pack(data)
     this.accept(seq, 1, data.length, isForced, cb)
     return seq
@@ -109,7 +107,7 @@ class Appender {
   appendBatch (batch, isForced, cb) {
     const bytes = sizeOf(batch)
     if (!this.accepts(bytes, true)) {
-      this.refuse(batch.length, bytes, cb)
+      this.refuse(bytes, cb)
       return
     }
     const { filling } = this.packer
@@ -133,7 +131,7 @@ class Appender {
     /** @type {number[]} */
     let seqs = []
     const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
-    if (!this.accepts(bytes, isLimited)) this.refuse(batch.length, bytes, answer)
+    if (!this.accepts(bytes, isLimited)) this.refuse(bytes, answer)
     else if (batch.length === 0) this.appendBatch(batch, isForced, answer)
     else {
       this.packer.reserve(bytes + batch.length * FRAME_SIZE)
@@ -155,13 +153,9 @@ class Appender {
    */
   appendAfter (after, batch, isForced, isAtomic, cb) {
     if (this.refusal === null && this.lastAppended !== after) {
-      const count = { records: batch.length, bytes: sizeOf(batch) }
       // the call that reports the error may come before the last record is stored
-      if (cb === undefined) this.reject(errors.conflict(after, this.lastAppended), count, cb)
-      else {
-        this.countRejected(count)
-        this.whenLastIsStored(err => cb(err ?? errors.conflict(after, this.lastSeq)))
-      }
+      if (cb === undefined) this.reject(errors.conflict(after, this.lastAppended), cb)
+      else this.whenLastIsStored(err => cb(err ?? errors.conflict(after, this.lastSeq)))
     } else if (isAtomic) this.appendAtomic(batch, isForced, cb)
     else this.appendBatch(batch, isForced, cb)
   }
@@ -206,7 +200,7 @@ class Appender {
     const distance = own.takeOver(packer)
     this.waiters.takeOver(waiters, distance, lastSeq)
     if (forced >= 0) this.forced = forced + distance
-    for (const name of /** @type {const} */ (['appended', 'inFlight', 'rejected'])) {
+    for (const name of /** @type {const} */ (['appended', 'inFlight'])) {
       this.counts[name].records += counts[name].records
       this.counts[name].bytes += counts[name].bytes
     }
@@ -269,34 +263,24 @@ class Appender {
   }
 
   /**
-   * @param {number} records
    * @param {number} bytes
    * @param {((err: Error) => void) | undefined} cb
    * @returns {number} in the place of a seq
    */
-  refuse (records, bytes, cb) {
-    const error = this.refusal ?? errors.overflow(bytes, this.ownBytes, this.limits.highWaterMark)
-    this.reject(error, { records, bytes }, cb)
+  refuse (bytes, cb) {
+    this.reject(this.refusal ?? errors.overflow(bytes, this.ownBytes, this.limits.highWaterMark), cb)
     return -1
   }
 
   /**
    * An append gets an error, once the caller's own code has run.
    * @param {Error} error
-   * @param {Count} count of what is not stored
    * @param {((err: Error) => void) | undefined} cb
    */
-  reject (error, count, cb) {
-    this.countRejected(count)
+  reject (error, cb) {
     if (cb !== undefined) process.nextTick(cb, error)
     // after it was closed, or has failed, every other call says so
     else if (this.refusal === null) this.waiters.refusedSilently(error)
-  }
-
-  /** @param {Count} count of what got an error */
-  countRejected ({ records, bytes }) {
-    this.counts.rejected.records += records
-    this.counts.rejected.bytes += bytes
   }
 
   /** @param {CommitGroup[]} groups that are stored */
@@ -315,7 +299,6 @@ class Appender {
   countFailed (groups) {
     const { inFlight } = this.counts
     for (const group of groups) {
-      this.countRejected(group)
       inFlight.records -= group.records
       inFlight.bytes -= group.bytes
       this.foreignBytes -= group.foreignBytes

@@ -144,15 +144,12 @@ class Committer {
 
   /** Moves the end of the log, as callers and readers see it, up to `written`. */
   acknowledge () {
-    const { counts, writer } = this
+    const { writer } = this
     const { durability } = writer
     const groups = this.waiters.acknowledge(this.written)
     this.appender.countAcknowledged(groups)
     if (groups.length > 0) this.reveal(groups[groups.length - 1])
-    if (durability.synced >= this.acknowledged) {
-      counts.synced = { ...counts.written }
-      durability.noteSynced()
-    }
+    if (durability.synced >= this.acknowledged) durability.noteSynced()
     durability.consider()
     // before callers are told
     if (groups.length > 0) writer.metadata.publish()

@@ -9,7 +9,6 @@ const { SingleTimer } = require('../clock')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
- * @typedef {{ records: number, bytes: number }} Count
  *
  * @typedef {object} DurabilityOptions
  * @property {'always' | 'interval' | 'never'} sync
@@ -19,7 +18,7 @@ const { SingleTimer } = require('../clock')
  * @typedef {object} Progress what the writer has done
  * @property {number} written offset
  * @property {number} acknowledged offset
- * @property {{ written: Count, synced: Count, syncs: number }} counts
+ * @property {{ syncs: number }} counts
  *
  * @typedef {object} Listeners
  * @property {() => void} onsynced `synced` has moved, or an fsync is over
@@ -134,7 +133,6 @@ class Durability {
   /** Starts an fsync, unless one is in progress; callers that wait for more than it covers get the next one. */
   start () {
     if (this.isSyncing || this.failure !== null) return
-    const covered = { ...this.progress.counts.written }
     this.nextRecoveryPoint = this.acknowledged
     this.isSyncing = true
     this.covers = this.progress.written
@@ -142,7 +140,7 @@ class Durability {
     this.fsync((err) => {
       this.isSyncing = false
       if (err) this.fail(err)
-      else this.advance(covered)
+      else this.advance()
       if (!this.isSyncing) this.tellQuiet()
     })
   }
@@ -159,11 +157,9 @@ class Durability {
     if (onquiet !== null) onquiet()
   }
 
-  /** @param {Count} covered acknowledged records when the fsync was started */
-  advance (covered) {
-    const { counts } = this.progress
+  /** An fsync has succeeded. */
+  advance () {
     this.synced = Math.max(this.synced, this.covers)
-    if (covered.records > counts.synced.records) counts.synced = covered
     this.recoveryPoint = this.nextRecoveryPoint
     this.proceed()
     this.listeners.onsynced()

@@ -7,7 +7,6 @@
 const layout = require('../format/layout')
 const { Block } = require('../format/block')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
-const { sizeOf } = require('../storage/buffers')
 const { Appender } = require('./appender')
 const { Packer } = require('./packer')
 const { Writer } = require('./writer')
@@ -114,13 +113,12 @@ class EarlyAppends {
    */
   appendAgain (appender, records) {
     const { limits } = appender
-    const { counts, waiters } = this.appender
+    const { waiters } = this.appender
     const packed = new PackedRecords(this.packer)
     // they have been accepted already
     appender.limits = { ...limits, overflow: 'queue' }
     for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, records)
     appender.limits = limits
-    appender.countRejected(counts.rejected)
   }
 
   /**
@@ -141,7 +139,7 @@ class EarlyAppends {
         for (const data of batch) records.fittingStored(data)
         if (isAtomic) records.fittingTogether(batch)
       } catch (err) {
-        appender.reject(/** @type {Error} */ (err), { records: batch.length, bytes: sizeOf(batch) }, cb)
+        appender.reject(/** @type {Error} */ (err), cb)
         continue
       }
       if (batch.length === 0) appender.appendBatch(batch, isForced, cb)

@@ -138,7 +138,6 @@ class SinkReader {
       data = records.encode(value)
       if (refusal !== null) throw refusal
     } catch (err) {
-      appender.countRejected({ records: 1, bytes: records.encodedBytes })
       return this.fail(/** @type {Error} */ (err))
     }
     this.sizes.push(data.length)

@@ -358,11 +358,10 @@ class Writer {
    * @param {(offset: number) => number} moveOffset where an offset is in the new file at which records end
    */
   moveTo ({ end, lastSeq }, map, distance, moveOffset) {
-    const { blocks, counts } = this
+    const { blocks } = this
     this.appender.moveTo(this.acknowledged, lastSeq, distance, moveOffset)
     this.committer.moveTo(end, lastSeq)
     this.durability.moveTo(end)
-    counts.synced = { ...counts.written }
     this.deleter.moveRequests(map)
     this.trimmer.moveFile(blocks.start, map)
   }

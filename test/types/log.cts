@@ -231,8 +231,8 @@ log.close()
 log.close((err) => err?.message)
 const del: 'async' = log.methods.del
 const stats: FlumeLog.Stats = log.stats()
-const { appended, written, synced, rejected, inFlight, writes, syncs, unsynced, cache, streams, clients, refused, size, blocks, recovered, cut } = stats
-const sums: number = appended.records + written.bytes + synced.bytes + rejected.records + inFlight.bytes + writes + syncs + unsynced +
+const { appended, written, inFlight, writes, syncs, unsynced, cache, streams, clients, refused, size, blocks, recovered, cut } = stats
+const sums: number = appended.records + written.bytes + inFlight.bytes + writes + syncs + unsynced +
   cache.hits + cache.misses + cache.evictions + streams + size + blocks + recovered + (cut?.bytes ?? 0) + refused
 const busy: string[] = clients.filter(({ inFlight, appended }) => inFlight.bytes + appended.records > 0).map(({ id, pid }) => id + pid)
 // @ts-expect-error a seq is a number

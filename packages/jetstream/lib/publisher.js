@@ -67,7 +67,7 @@ class Publisher {
     /** @type {Array<{ bytes: number, run: () => void }>} */
     this.roomy = []
     const count = () => ({ records: 0, bytes: 0 })
-    this.counts = { appended: count(), written: count(), rejected: count(), inFlight: count(), writes: 0 }
+    this.counts = { appended: count(), written: count(), inFlight: count(), writes: 0 }
     this.run = this.run.bind(this)
   }
 
@@ -129,7 +129,7 @@ class Publisher {
     const bytes = sizeOf(records)
     const { ownBytes, limits: { highWaterMark, overflow } } = this
     if (overflow === 'reject' && ownBytes > 0 && ownBytes + bytes > highWaterMark) {
-      return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), { records: records.length, bytes }, cb)
+      return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), cb)
     }
     this.accept(records, atomic, terms, cb)
   }
@@ -142,7 +142,7 @@ class Publisher {
    */
   accept (records, atomic, terms, cb) {
     const bytes = sizeOf(records)
-    if (this.refusal !== null) return this.reject(this.refusal, { records: records.length, bytes }, cb)
+    if (this.refusal !== null) return this.reject(this.refusal, cb)
     const { appended, inFlight } = this.counts
     for (const count of [appended, inFlight]) {
       count.records += records.length
@@ -154,18 +154,10 @@ class Publisher {
 
   /**
    * @param {Error} error
-   * @param {import('flumelog-random-access-file/parts').Count} count of what is not stored
    * @param {Appended | undefined} cb
    */
-  reject (error, count, cb) {
-    this.countRejected(count)
+  reject (error, cb) {
     if (cb !== undefined) process.nextTick(cb, error)
-  }
-
-  /** @param {import('flumelog-random-access-file/parts').Count} count of what got an error */
-  countRejected ({ records, bytes }) {
-    this.counts.rejected.records += records
-    this.counts.rejected.bytes += bytes
   }
 
   /** What is appended in one turn is sent together. */
@@ -437,7 +429,6 @@ class Publisher {
     const { inFlight } = this.counts
     inFlight.records -= records
     inFlight.bytes -= bytes
-    this.countRejected({ records, bytes })
   }
 
   /** Calls who waits for room, or for the end. */

@@ -6,14 +6,11 @@
  * @param {import('./stream-log').StreamLog} log
  * @returns {import('flumelog-random-access-file').Stats & { reconnects: number }}
  */
-function statsOf ({ publisher: { counts: { appended, written, rejected, inFlight, writes } }, state: { opened }, streams, connection: { reconnects } }) {
+function statsOf ({ publisher: { counts: { appended, written, inFlight, writes } }, state: { opened }, streams, connection: { reconnects } }) {
   const { bytes = 0, first_seq: start = 0 } = opened?.reader.state ?? {}
   return {
     appended: { ...appended },
     written: { ...written },
-    // whether an acknowledged record is fsynced, the settings of the server say
-    synced: { ...written },
-    rejected: { ...rejected },
     inFlight: { ...inFlight },
     writes,
     syncs: 0,

@@ -219,7 +219,7 @@ class StreamLog {
       checkKey(value, given)
       records = this.records.encodeBatch(values)
     } catch (err) {
-      return this.publisher.reject(/** @type {Error} */ (err), { records: values.length, bytes: this.records.encodedBytes }, cb)
+      return this.publisher.reject(/** @type {Error} */ (err), cb)
     }
     this.publisher.publish(records, given.atomic === true, { after: given.after ?? null, key: given.key ?? null }, cb)
   }
