@@ -9,8 +9,8 @@ const { mustBeBoolean } = require('./options')
 const { mustBeSignal } = require('./signal')
 
 /**
- * @typedef {'verify' | 'copy' | 'check' | 'import' | 'export' | 'compare' | 'delete'} Step `check`: a copy that was written is read back. `compare`, `delete`: an earlier
- *   backup is compared with its log, and what was deleted in that is deleted
+ * @typedef {'verify' | 'copy' | 'check' | 'import' | 'export' | 'compare'} Step `check`: a copy that was written is read back. `compare`: an earlier
+ *   backup is compared with its log
  */
 
 /**

@@ -8,7 +8,7 @@ const { resultOf } = require('../../lib/callbacks')
 const { fileName, fileToCreate } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
-const { counted, size } = require('../numbers')
+const { size } = require('../numbers')
 const { close, openToRead } = require('../open')
 const { jsonOption, printResult, quietOption } = require('../result')
 const { withProgress } = require('../survey')
@@ -24,7 +24,7 @@ Examples:
 
 Other programs may have the log open, and write to it: the backup has what was acknowledged when it was started, and no record that was deleted. Every block that is copied is verified; a corrupt one ends the backup, and the target stays as it was.
 
-If the target is an earlier backup of the log, only what is new is copied, and what was deleted since is deleted there, too. If that is interrupted, the target is still a valid log, and the next backup completes it. --full copies all of it under a temporary name, and then replaces the target.`
+If the target is an earlier backup of the log, what is new is appended to it. If records were deleted since, or the log was trimmed or compacted, all of it is copied under a temporary name, and then replaces the target; so it does with --full. If a backup is interrupted, the earlier one is still there, and the next backup starts again.`
 
 /** @param {import('commander').Command} program */
 function define (program) {
@@ -50,7 +50,7 @@ async function backup (file, target, { full = false, json, quiet }) {
   try {
     /** @type {BackedUp} */
     const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => resultOf(cb => log.backup(target, { full, onProgress, signal }, cb)), { quiet }), {
-      left: () => fs.existsSync(target) ? 'the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date' : 'nothing is left of it; the same command starts over'
+      left: () => fs.existsSync(target) ? 'the earlier backup is as it was; the same command starts over' : 'nothing is left of it; the same command starts over'
     })
     printResult({ json, quiet }, target, describe(result), { file, target, ...result })
   } catch (err) {
@@ -74,11 +74,10 @@ function concerns ({ code, path: failed }, target) {
 /**
  * @param {BackedUp} result
  */
-function describe ({ bytes, copied, deleted, trimmed, incremental }) {
+function describe ({ bytes, copied, incremental }) {
   if (!incremental) return `backed up all of the log, ${size(bytes)}`
-  if (copied === 0 && deleted === 0 && trimmed === 0) return `nothing has changed; all of it is ${size(bytes)}`
-  const parts = [copied > 0 ? `copied ${size(copied)} that ${copied === 1 ? 'is' : 'are'} new` : '', deleted > 0 ? `deleted ${counted(deleted, 'record')}` : '', trimmed > 0 ? `trimmed ${size(trimmed)}` : '']
-  return `brought up to date: ${parts.filter(Boolean).join(', ')}; all of it is ${size(bytes)}`
+  if (copied === 0) return `nothing has changed; all of it is ${size(bytes)}`
+  return `brought up to date: copied ${size(copied)} that ${copied === 1 ? 'is' : 'are'} new; all of it is ${size(bytes)}`
 }
 
 module.exports = { define }

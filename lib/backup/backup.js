@@ -1,7 +1,7 @@
 'use strict'
 
 // Backs up a log that is open, and may be written meanwhile: the backup is a valid log that was closed. The first time, all of it
-// is copied, under a temporary name. If the target is an earlier backup, it is brought up to date.
+// is copied, under a temporary name. If the target is an earlier backup, what is new is appended to it, unless records were deleted or trimmed.
 
 const fs = require('fs')
 const path = require('path')

@@ -1,46 +1,33 @@
 'use strict'
 
-// An earlier backup, which is brought up to date in place, as a writer changes a log: what is to be deleted and trimmed is in its FILE.meta
-// before the file is changed, and new blocks are appended behind it. Killed at any moment, it is what it was, or without what was
-// deleted since, or this and some of the new blocks; the next backup recovers it first, which truncates these.
+// An earlier backup. If all of it is in the log unchanged, what is new is appended to it; otherwise, it is replaced by a full backup. Killed
+// at any moment, it is what it was, with some of the new blocks behind that; the next backup truncates these.
 
 const { randomUUID } = require('crypto')
-const { storedChecksum, writeChecksum } = require('../format/checksum')
-const { deletionOf, patchesOf, wholeDeletionOf } = require('../format/deletions')
 const layout = require('../format/layout')
 const { findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { openExtent, readExtent } = require('../maintenance/extent')
 const { tieAt } = require('../recovery/belonging')
-const { pagesOf, punchHead } = require('../recovery/punch-head')
 const { recoverEnd } = require('../recovery/recover-end')
 const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
-const { compareBlocks } = require('./compare-blocks')
+const { findConflict } = require('./find-conflict')
 const { copyBlocks } = require('./copy-blocks')
 const { readSummary } = require('./source-log')
 
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
-/** Blocks of which records are deleted with one recovery point: its size is up to an eighth of theirs. */
-const MAX_BLOCKS = 256
 /** FILE.meta names a backup in progress as the writer: what follows the recovery point is an incomplete copy then. */
 const WRITER = 'backup '
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
  * @typedef {ReturnType<ReturnType<import('../work').workFor>>} Work
- * @typedef {import('../format/deletions').Deletion} Deletion
  * @typedef {import('../storage/metadata-text').Metadata} Metadata
- *
- * @typedef {object} Compared
- * @property {number} offset of the block
- * @property {Buffer} block of the log
- * @property {Buffer} copy of it in the backup
- * @property {import('./compare-blocks').Difference} difference
  */
 
 class EarlierBackup {
@@ -66,12 +53,8 @@ class EarlierBackup {
     this.isKnown = this.log === metadata.own?.log
     /** Whether the log has been compacted since. */
     this.isOutdated = this.isKnown && generationOf(metadata.own).base < this.generation.base
-    /** Numbers of blocks in which records have to be deleted. @type {number[]} */
-    this.changed = []
-    /** Where it starts and ends while it is changed. */
-    this.start = this.end = 0
-    /** Whether FILE.meta says that it is being changed. */
-    this.isChanging = false
+    /** What the block in which it ends has in the log behind that. */
+    this.rest = Buffer.alloc(0)
   }
 
   /**
@@ -113,54 +96,35 @@ class EarlierBackup {
     this.extent = await readExtent(io, extent.filename, true)
   }
 
-  // Comparing
-
   /**
    * Compares all of it with the log, and changes nothing but to complete what was interrupted.
    * @param {Work} work
-   * @returns {Promise<boolean>} whether it can be brought up to date; otherwise, it has to be replaced
+   * @returns {Promise<boolean>} whether the log starts with all of it, unchanged
    * @throws flumelog:invalid if it is not a backup of this log
    */
   async compare (work) {
-    const { source, changed, blockSize } = this
-    const { point } = this.extent
-    if (point !== null && !this.isKnown && !point.writer.startsWith(WRITER)) throw this.isOther('the program that wrote it last did not close it')
+    const { source, isKnown, blockSize } = this
+    if (this.extent.point !== null && !isKnown) throw this.isOther('the program that wrote it last did not close it')
     await this.recover()
-    const { extent } = this
+    const { start, end, blockSize: own } = this.extent
     // less than a block does not tell its size
-    if (extent.blockSize !== blockSize && extent.end >= Math.min(blockSize, extent.blockSize)) throw this.isOther(`it has blocks of ${extent.blockSize} bytes, the log of ${blockSize}`)
-    if (extent.end > source.end) throw this.isOther(`it has ${extent.end} bytes, the log has ${source.end}`)
+    if (own !== blockSize && end >= Math.min(blockSize, own)) throw this.isOther(`it has blocks of ${own} bytes, the log of ${blockSize}`)
+    if (end > source.end) throw this.isOther(`it has ${end} bytes, the log has ${source.end}`)
     if (this.isOutdated) return false
-    Object.assign(this, { start: extent.start, end: extent.end })
     const onprogress = work.begin('compare')
-    const first = Math.max(source.start, extent.start) / blockSize
-    const last = Math.ceil(extent.end / blockSize)
-    let isRelated = this.isKnown || extent.end === 0
-    let isOlder = false
+    const first = Math.max(source.start, start) / blockSize
+    const last = Math.ceil(end / blockSize)
+    let isSame = start === source.start
     for (let number = first; number < last; number += SUMMARIES) {
       const count = Math.min(SUMMARIES, last - number)
-      const equal = await Promise.all(Array.from({ length: count }, (_, i) => this.isEqual(number + i)))
-      isRelated ||= equal.includes('related')
-      for (let i = 0; i < count; i++) {
-        const compared = equal[i] !== null ? null : await this.compareBlock(number + i)
-        if (compared === null) continue
-        const { offset, difference } = compared
-        if (difference.conflict !== -1) throw this.isOther(`another record is at offset ${offset + difference.conflict}`)
-        isRelated ||= difference.isRelated
-        isOlder ||= difference.isOlder
-        if (difference.deleted.length > 0 || difference.isMerged) changed.push(number + i)
-      }
+      const same = await Promise.all(Array.from({ length: count }, (_, i) => this.hasSameChecksum(number + i)))
+      for (let i = 0; i < count; i++) if (!same[i] && !await this.isSame(number + i)) isSame = false
       // small reads may have been made at once
       await new Promise(resolve => setImmediate(resolve))
-      onprogress(Math.min(extent.end, (number + count) * blockSize) - first * blockSize, extent.end - first * blockSize)
+      onprogress(Math.min(end, (number + count) * blockSize) - first * blockSize, end - first * blockSize)
     }
-    if (!isRelated) throw this.isOther('nothing in it is in the log any more, and there is no file beside it that says that it is one')
-    return !isOlder && extent.start <= source.start && !this.isTrimmed
-  }
-
-  /** Whether the log has been trimmed further than to the last block of the backup. */
-  get isTrimmed () {
-    return this.source.start > 0 && this.source.start >= this.end
+    if (!isKnown && !isSame && end > 0) throw this.isOther(`not all of it is in the log, and ${this.target}.meta does not say that it is one`)
+    return isSame
   }
 
   /** @param {string} reason */
@@ -170,50 +134,66 @@ class EarlierBackup {
 
   /**
    * @param {number} number of a block
-   * @returns {Promise<'related' | 'equal' | null>} whether its checksum is the same in both. Holes are the same in all logs; others show that it is of this one
+   * @returns {Promise<boolean>} whether it is in the log as it is here; false: records in it are deleted in the log, or here
    */
-  async isEqual (number) {
-    const { source, file, blockSize } = this
-    if ((number + 1) * blockSize > this.end) return null
-    const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * blockSize)])
-    const last = blockSize - layout.CHECKED_PADDING_SIZE
-    // where the last record takes the place of the checksum, there is none
-    if (mine === null || mine.checksum === 0 || mine.start > last || mine.checksum !== copy.checksum || mine.start !== copy.start) return null
-    return mine.start === last ? 'equal' : 'related'
+  async isSame (number) {
+    const { source, io, target, blockSize } = this
+    const offset = number * blockSize
+    const isFull = offset + blockSize <= this.extent.end
+    const copy = await io.read(offset, isFull ? blockSize : this.extent.end - offset)
+    const block = await source.block(number).catch(err => source.skipTrimmed(err))
+    if (block === null) return false
+    if (copy.equals(block.subarray(0, copy.length))) {
+      // a copy: records may be deleted in the block before it is written
+      this.rest = Buffer.from(block.subarray(copy.length))
+      return true
+    }
+    const problem = isFull ? findProblem(copy, true) : null
+    if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
+    const conflict = findConflict(block, copy, isFull ? layout.paddingStart(copy) : copy.length)
+    if (conflict !== -1) throw this.isOther(`another record is at offset ${offset + conflict}`)
+    return false
   }
 
   /**
    * @param {number} number of a block
-   * @returns {Promise<Compared | null>} null: it has been trimmed in the log, and the start of that is behind it
+   * @returns {Promise<boolean>} false: all of it has to be compared
    */
-  async compareBlock (number) {
-    const { source, io, end, target, blockSize } = this
-    const offset = number * blockSize
-    const [block, copy] = await Promise.all([
-      source.block(number).catch(err => source.skipTrimmed(err)),
-      io.read(offset, Math.min(blockSize, end - offset))
-    ])
-    if (block === null) return null
-    const isFull = copy.length === blockSize
-    const problem = isFull ? findProblem(copy, true) : null
-    if (problem !== null) throw errors.corrupt(target, number, blockSize, problem.position, problem.reason)
-    return { offset, block, copy, difference: compareBlocks(block, copy, isFull ? layout.paddingStart(copy) : copy.length) }
+  async hasSameChecksum (number) {
+    const { source, file, blockSize } = this
+    if ((number + 1) * blockSize > this.extent.end) return false
+    const [mine, copy] = await Promise.all([source.summary(number), readSummary(file, (number + 1) * blockSize)])
+    const last = blockSize - layout.CHECKED_PADDING_SIZE
+    // where the last record takes the place of the checksum, there is none
+    return mine !== null && mine.checksum !== 0 && mine.start <= last && mine.checksum === copy.checksum && mine.start === copy.start
   }
 
-  // Changing
-
   /**
-   * Brings it up to date.
+   * Appends what is new.
    * @param {Work} work
    * @returns {Promise<import('./types').BackedUp>}
    */
   async update (work) {
-    const { source, start: before } = this
+    const { source, extent: { start, end } } = this
+    const copied = end < source.end ? await this.append(work, end) : 0
+    return { bytes: source.end - start, start, copied, incremental: true }
+  }
+
+  /**
+   * @param {Work} work
+   * @param {number} before where it ends
+   * @returns {Promise<number>} bytes that were written, and are durable
+   */
+  async append (work, before) {
+    const { log, source, file, metadataFile } = this
+    const onprogress = work.begin('copy')
     try {
-      const deleted = await this.deleteAll(work)
-      const copied = this.end < source.end ? await this.append(work) : 0
-      if (this.isChanging) await this.closeMetadata()
-      return { bytes: source.end - this.start, start: this.start, copied, deleted, trimmed: this.start - before, incremental: true }
+      await metadataFile.replace({ log, writer: WRITER + randomUUID(), closed: false, deletions: [], dropped: 0, clients: {}, next: null, ...await this.place(before) })
+      const copied = await copyBlocks(this.newPieces(before), file, (done) => onprogress(done - before, source.end - before))
+      metadataFile.append({ ...await this.place(source.end), closed: true })
+      // behind the recovery point, recovery would take a deleted record for a torn one
+      await metadataFile.sync()
+      return copied
     } catch (err) {
       await this.recover().catch(() => {})
       throw err
@@ -221,114 +201,22 @@ class EarlierBackup {
   }
 
   /**
-   * @param {Work} work
-   * @returns {Promise<number>} records that were deleted
-   */
-  async deleteAll (work) {
-    const { source, changed, blockSize } = this
-    const onprogress = work.begin('delete')
-    let count = 0
-    /** @type {Deletion[]} */
-    let deletions = []
-    for (const [i, number] of changed.entries()) {
-      if (i % MAX_BLOCKS === 0) onprogress(i * blockSize, changed.length * blockSize)
-      const compared = await this.compareBlock(number)
-      if (compared === null) continue
-      deletions.push(deletionFor(compared, blockSize))
-      count += compared.difference.deleted.length
-      if (deletions.length < MAX_BLOCKS) continue
-      await this.commit(deletions, this.start)
-      deletions = []
-    }
-    // all blocks that are kept have been compared
-    if (this.isTrimmed) throw errors.trimmed(source.filename, this.end, source.start)
-    if (deletions.length > 0 || source.start > this.start) await this.commit(deletions, source.start)
-    return count
-  }
-
-  /**
-   * Deletes and trims: all of it, whenever that is interrupted, once the recovery point is written.
-   * @param {Deletion[]} deletions
-   * @param {number} start where it starts afterwards
-   */
-  async commit (deletions, start) {
-    const { io, blockSize, start: from } = this
-    this.start = start
-    await this.openMetadata(deletions, from)
-    for (const { offset, data } of patchesOf(deletions, blockSize)) await io.write(offset, data)
-    if (start > from) await punchHead(io, from, start, blockSize)
-    await io.sync()
-    for (const { block, isHole } of deletions) {
-      const { offset, length } = pagesOf(block / blockSize, blockSize)
-      if (isHole && length > 0 && block >= start) await io.punch(offset, length)
-    }
-  }
-
-  /**
-   * Before the file is changed.
-   * @param {Deletion[]} deletions
-   * @param {number} freed up to here the blocks before the start are zeros
-   */
-  async openMetadata (deletions, freed) {
-    deletions.forEach((deletion, i) => { deletion.number = i + 1 })
-    this.isChanging = true
-    const place = await this.place(deletions, freed)
-    await this.metadataFile.replace({ log: this.log, writer: WRITER + randomUUID(), closed: false, deletions, dropped: 0, clients: {}, next: null, ...place })
-  }
-
-  /** All that was written is durable. */
-  async closeMetadata () {
-    this.end = await this.io.size()
-    this.metadataFile.append({ ...await this.place([], this.start), closed: true, dropped: Number.MAX_SAFE_INTEGER })
-    // behind the recovery point, recovery would take a deleted record for a torn one
-    await this.metadataFile.sync()
-  }
-
-  /**
-   * @param {Deletion[]} deletions
-   * @param {number} freed
+   * @param {number} end
    * @returns {Promise<import('../storage/metadata-text').Place>}
    */
-  async place (deletions, freed) {
-    const { end, start, io, blockSize } = this
-    return { end, tie: await tieAt(io.read, end, blockSize, deletions), start, freed, blockSize, ...this.generation }
+  async place (end) {
+    const { io, blockSize, extent: { start } } = this
+    return { end, tie: await tieAt(io.read, end, blockSize, []), start, freed: start, blockSize, ...this.generation }
   }
 
   /**
-   * @param {Work} work
-   * @returns {Promise<number>} bytes that were written, and are durable
+   * @param {number} end of it
+   * @returns {AsyncGenerator<import('./source-log').Piece, void, void>} what follows in the log
    */
-  async append (work) {
-    const { source, end: before } = this
-    const onprogress = work.begin('copy')
-    const rest = await this.restOfBlock()
-    this.end = rest.offset
-    await this.openMetadata([], this.start)
-    if (this.end < before) await this.io.truncate(this.end)
-    return copyBlocks(this.piecesAfter(rest), this.file, (done) => onprogress(Math.max(0, done - before), source.end - before))
-  }
-
-  /** @returns {Promise<import('./source-log').Piece>} the rest of the block in which it ends */
-  async restOfBlock () {
-    const { source, end, blockSize } = this
-    if (end % blockSize === 0) return { offset: end, blocks: [] }
-    const compared = await this.compareBlock(Math.floor(end / blockSize))
-    if (compared === null) throw errors.trimmed(source.filename, end, source.start)
-    const { offset, block, difference } = compared
-    // since it was compared: the checksum of the block is without them
-    if (difference.deleted.length > 0) await this.commit([deletionFor(compared, blockSize)], this.start)
-    // the deleted record that the block has become reaches behind the end
-    return difference.isMerged ? { offset, blocks: [block] } : { offset: end, blocks: [block.subarray(end - offset)] }
-  }
-
-  /** @param {import('./source-log').Piece} rest */
-  async * piecesAfter (rest) {
-    const { source } = this
-    let end = rest.offset
-    if (rest.blocks.length > 0) {
-      end += rest.blocks[0].length
-      yield rest
-    }
+  async * newPieces (end) {
+    const { source, rest } = this
+    if (rest.length > 0) yield { offset: end, blocks: [rest] }
+    end += rest.length
     if (end === source.end) return
     for await (const piece of source.pieces(end)) {
       // trimmed since: a backup has no gaps
@@ -337,20 +225,6 @@ class EarlierBackup {
       yield piece
     }
   }
-}
-
-/**
- * @param {Compared} compared
- * @param {number} blockSize
- * @returns {Deletion}
- */
-function deletionFor ({ offset, copy, difference: { deleted, isMerged } }, blockSize) {
-  if (isMerged && copy.length === blockSize) return wholeDeletionOf(offset, copy)
-  if (copy.length < blockSize || storedChecksum(copy) === 0) return deletionOf(offset, copy, deleted, null)
-  const after = Buffer.from(copy)
-  for (const position of deleted) layout.zeroRecord(after, position)
-  writeChecksum(after)
-  return deletionOf(offset, copy, deleted, storedChecksum(after))
 }
 
 module.exports = { EarlierBackup }

@@ -42,7 +42,7 @@ function makeFullBackup (source, name, target, earlier, work) {
       await earlier.recover()
       await replaceLog(name, origin)
     }
-    return { bytes: source.end - source.start, start: source.start, copied, deleted: 0, trimmed: 0, incremental: false }
+    return { bytes: source.end - source.start, start: source.start, copied, incremental: false }
   })
 }
 

@@ -11,10 +11,8 @@
  * @typedef {object} BackedUp
  * @property {number} bytes of the backup, from its start to its end: nothing before its start takes space
  * @property {number} start where it starts: what was before that in the log has been trimmed, or compacted
- * @property {number} copied bytes that were written into it, deletions not counted
- * @property {number} deleted records in an earlier backup that were deleted, since they have been deleted in the log
- * @property {number} trimmed bytes at the head of an earlier backup that were removed, since they have been trimmed in the log
- * @property {boolean} incremental whether an earlier backup was brought up to date
+ * @property {number} copied bytes that were written into it
+ * @property {boolean} incremental whether what is new was appended to an earlier backup
  *
  * @typedef {(err: import('../errors').CallbackError | null, result: BackedUp) => void} BackupCallback
  */

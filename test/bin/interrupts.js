@@ -17,7 +17,7 @@ const COMMANDS = [
   [['repair', 'corrupt', '--in-place'], 'writev', 'corrupt: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over'],
   [['compact', 'log', '--yes'], 'writev', 'log: interrupted; the log is as it was; the same command starts over'],
   [['backup', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it; the same command starts over'],
-  [['backup', 'log', 'backup', '--full'], 'writev', 'backup: interrupted; the earlier backup is valid, perhaps without records that were deleted; the same command brings it up to date'],
+  [['backup', 'log', 'backup', '--full'], 'writev', 'backup: interrupted; the earlier backup is as it was; the same command starts over'],
   [['restore', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it; the same command starts over'],
   [['restore', 'log', 'backup', '--force'], 'writev', 'backup: interrupted; the log is as it was; the same command starts over'],
   [['import', 'log', 'new'], 'writev', 'new: interrupted; nothing is left of it'],

@@ -195,7 +195,7 @@ const skipping: FlumeLog.StreamOptions = { skipCorrupt: true, onSkip: ({ error }
 // the rest
 
 log.del(0)
-log.backup('folder/backup', (err, result) => { if (!err) console.log(result.bytes + result.copied + result.deleted, result.incremental) })
+log.backup('folder/backup', (err, result) => { if (!err) console.log(result.bytes + result.copied, result.incremental) })
 log.backup('folder/backup', { full: true, onProgress: ({ step, bytes, total }) => console.log(step, bytes / total) }, (err) => console.log(err?.message))
 log.del([0, 9], (err) => err?.message)
 const cursor: FlumeLog.Cursor<Message> = log.cursor('mailer')
