@@ -40,6 +40,14 @@ class CopiedLog extends LogBlocks {
     return `${this.id} ${start} ${generation}`
   }
 
+  /** @returns {Set<number> | null} the blocks in which records may have been deleted since the last call; null: it is not known */
+  takeRewritten () {
+    const { blocks } = this.#opened
+    const { rewritten } = blocks
+    blocks.rewritten = new Set()
+    return rewritten
+  }
+
   /** Status of the open file. @returns {import('fs').Stats} */
   status () {
     return this.#log.file.status()

@@ -55,6 +55,8 @@ class BlockCache {
     this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
     this.generation = 0
+    /** Blocks in which something was deleted since this was taken last; null: any of them. @type {Set<number> | null} */
+    this.rewritten = null
     this.hits = 0
     this.misses = 0
     this.evictions = 0
@@ -232,6 +234,7 @@ class BlockCache {
    */
   invalidate (number) {
     this.generation++
+    this.rewritten?.add(number)
     if (this.cache !== null) this.cache.delete(number)
     this.partChecksums.delete(number)
     this.loader.invalidate(number)
@@ -268,6 +271,7 @@ class BlockCache {
   /** Any block may have been rewritten in the file. */
   forget () {
     this.generation++
+    this.rewritten = null
     this.cache?.clear()
     this.partChecksums = new PartChecksums(this)
     this.loader.invalidateAll()

@@ -176,10 +176,13 @@ class Connection {
     return this.transport.createInbox(/** @type {any} */ (this.nats).options.inboxPrefix)
   }
 
-  /** @param {'disconnect' | 'reconnect'} type */
-  tell (type) {
+  /**
+   * @param {import('./options').ConnectionStatus['type']} type
+   * @param {{ lag?: number }} [more]
+   */
+  tell (type, more) {
     const { nats, settings: { onStatus, stream } } = this
-    const status = { type, stream, server: nats.getServer() }
+    const status = { type, stream, server: nats.getServer(), ...more }
     if (onStatus !== undefined) process.nextTick(onStatus, status)
   }
 

@@ -68,6 +68,18 @@ class MirrorDeletions {
   }
 
   /**
+   * Deletes what was deleted since the log was looked at last, without reading all of it: in blocks of which that is known.
+   * @param {number} position seq of the last record that is mirrored
+   * @param {string} id of the log with that position
+   */
+  async carryOverNew (position, id) {
+    const { source, target: { sender } } = this
+    if (id !== source.id) return
+    const runs = await source.runsSince(position)
+    if (runs.length > 0 && id === source.id) await this.lock.whileHeld(() => this.removeNew(runs, sender.last, id))
+  }
+
+  /**
    * One mirror at a time: of equal records, another one that has seen another log might leave another one, and a server that purges
    * while it deletes for somebody else may miscount its messages.
    * @param {{ position: number, sequence: number, id: string, extra: number, runs: Run[] }} found extra: how many messages more there are than records

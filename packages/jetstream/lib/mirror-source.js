@@ -16,6 +16,8 @@ class MirrorSource {
   /** @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log that is open */
   constructor (log) {
     this.log = log
+    /** Where the log started when deletions were looked for last. */
+    this.start = 0
   }
 
   /** Another one after each compaction. */
@@ -58,15 +60,50 @@ class MirrorSource {
 
   /**
    * @param {number} last seq
+   * @returns {Promise<Run[]>} what was trimmed since the last call, and deleted records up to `last` in the blocks in which some were deleted since,
+   *   if these are known; none if the log was compacted meanwhile
+   */
+  async runsSince (last) {
+    const { log, log: { blockSize, start } } = this
+    const numbers = [...log.takeRewritten() ?? []].sort((a, b) => a - b)
+    /** @type {Run[]} */
+    const runs = start === this.start ? [] : [[-1, start]]
+    this.start = start
+    for (const number of numbers) {
+      const [from, to] = [number * blockSize, Math.min((number + 1) * blockSize, last + 1)]
+      const found = from < to ? await this.runsIn({ gte: from, lt: to }, to) : { runs: [] }
+      if (found === null) return []
+      runs.push(...found.runs)
+    }
+    return runs
+  }
+
+  /**
+   * @param {number} last seq
    * @returns {Promise<Survey | null>} of all records up to there; null: the log was compacted meanwhile
    */
   async survey (last) {
-    const { id, log: { start } } = this
+    const { log, log: { start } } = this
+    // what was deleted until now is found here
+    log.takeRewritten()
+    this.start = start
+    const survey = await this.runsIn({ lte: last }, last + 1)
+    if (start > 0) survey?.runs.unshift([-1, start])
+    return survey
+  }
+
+  /**
+   * @param {import('flumelog-random-access-file').ScanOptions} range
+   * @param {number} end of it
+   * @returns {Promise<Survey | null>} of the records in it; null: the log was compacted meanwhile
+   */
+  async runsIn (range, end) {
+    const { id } = this
     /** @type {Run[]} */
-    const runs = start > 0 ? [[-1, start]] : []
+    const runs = []
     let live = 0
     let from = -1
-    const isDone = await this.scan({ lte: last, deleted: true }, (block, start, end, seq) => {
+    const isDone = await this.scan({ ...range, deleted: true }, (block, start, end, seq) => {
       if (block === null) {
         if (from === -1) from = seq
         return
@@ -75,7 +112,7 @@ class MirrorSource {
       if (from !== -1) runs.push([from, seq])
       from = -1
     })
-    if (from !== -1) runs.push([from, last + 1])
+    if (from !== -1) runs.push([from, end])
     return isDone && id === this.id ? { live, runs } : null
   }
 

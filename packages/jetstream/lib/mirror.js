@@ -9,6 +9,7 @@ const { callbacks: { promised } } = require('flumelog-random-access-file/blocks'
 const errors = require('./errors')
 const { Connection } = require('./connection')
 const { match } = require('./mirror-match')
+const { Lag } = require('./lag')
 const { identityOf } = require('./mirror-identity')
 const { MirrorDeletions } = require('./mirror-deletions')
 const { MirrorSource } = require('./mirror-source')
@@ -46,6 +47,7 @@ class Mirror {
     this.position = { id: '', seq: -1 }
     /** The last record of the batch that is being sent. @type {{ id: string, seq: number } | null} */
     this.sending = null
+    this.behind = new Lag(type => this.connection.tell(type, { lag: this.lag() }))
     /** When deletions may be looked for again. */
     this.lookAt = 0
     this.records = 0
@@ -92,6 +94,7 @@ class Mirror {
       this.throwIfStopped()
       const isDue = !keepDeleted && deletions.isDue
       if (isDue && performance.now() >= this.lookAt) await this.carryOver()
+      else if (isDue) await deletions.carryOverNew(this.position.seq, this.position.id)
       const { id, seq } = this.position
       if (id !== source.id) await this.locate()
       else {
@@ -269,7 +272,9 @@ class Mirror {
 
   /** @param {number} lag */
   tell (lag) {
-    const { log: { start, end }, connection: { isConnected } } = this
+    const { log: { start, end, log: { since } }, connection: { isConnected }, position: { seq } } = this
+    const last = since.value ?? -1
+    this.behind.note(lag === 0 ? last : seq, last)
     this.settings.onProgress?.({ ...this.counts(), lag, total: end - start, isConnected })
   }
 

@@ -31,12 +31,13 @@ const errors = require('./errors')
  * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
  * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000
  * @property {boolean} [readOnly] refuse appends and deletions; default false
- * @property {(status: ConnectionStatus) => void} [onStatus] called when the connection breaks, and when it is there again
+ * @property {(status: ConnectionStatus) => void} [onStatus] called when the connection breaks, and when it is there again; of `mirror` and `pull`, also when they fall behind, and when they have caught up
  *
  * @typedef {object} ConnectionStatus
- * @property {'disconnect' | 'reconnect'} type
+ * @property {'disconnect' | 'reconnect' | 'lag' | 'current'} type
  * @property {string} stream
  * @property {string} server that the connection was to, or is to now
+ * @property {number} [lag] of `'lag'` and `'current'`: that of the progress
  *
  * @typedef {Partial<Pick<import('@nats-io/jetstream').StreamConfig, (typeof CONFIG_NAMES)[number]>>} StreamSettings
  *

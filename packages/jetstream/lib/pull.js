@@ -7,6 +7,7 @@ const { callbacks: { promised }, onAbort } = require('flumelog-random-access-fil
 const errors = require('./errors')
 const { CopyIndex } = require('./copy-index')
 const { CopyUpdate } = require('./copy-update')
+const { Lag } = require('./lag')
 const { pullSettingsOf } = require('./pull-options')
 const { SourceStream } = require('./source-stream')
 
@@ -65,6 +66,7 @@ class Pull {
     this.copy = copy
     this.signal = signal
     this.onProgress = onProgress
+    this.behind = new Lag(type => this.source.connection.tell(type, { lag: this.progress.lag }))
     this.index = new CopyIndex(path, () => log.status())
     this.source = new SourceStream(settings, log.filename, live)
     this.update = new CopyUpdate(this.source, log, copy, this.index)
@@ -76,6 +78,8 @@ class Pull {
     this.bytes = 0
     /** The last sequence of the stream that is known. */
     this.last = 0
+    /** No message is after those that the log has, up to this sequence. */
+    this.empty = 0
     /** @type {{ batch: Array<{ seq: number, value: Buffer }> | null, end: any, isDue: boolean }} */
     this.events = { batch: null, end: null, isDue: false }
     /** Called when there is something to do. */
@@ -84,8 +88,14 @@ class Pull {
 
   /** @returns {PullProgress} */
   get progress () {
-    const { records, bytes, last, update: { deleted }, index: { end: { seq } }, source: { connection: { isConnected } } } = this
-    return { records, bytes, deleted, seq, lag: Math.max(0, last - seq), isConnected }
+    const { records, bytes, last, empty, update: { deleted }, index: { end: { seq } }, source: { connection: { isConnected } } } = this
+    return { records, bytes, deleted, seq, lag: Math.max(0, last - Math.max(seq, empty)), isConnected }
+  }
+
+  tell () {
+    const { progress } = this
+    this.behind.note(this.last - progress.lag, this.last)
+    this.onProgress(progress)
   }
 
   async run () {
@@ -223,7 +233,7 @@ class Pull {
       index.add(end, log.end, records.length)
       this.records += records.length
       this.bytes += bytes
-      this.onProgress(this.progress)
+      this.tell()
     }
     if (failure !== null) throw failure
   }
@@ -247,9 +257,17 @@ class Pull {
     const state = await source.state(index.end.seq)
     this.last = state.last_seq
     const isDone = await update.carryDeletions(state)
+    await this.findEnd()
     await this.record()
-    this.onProgress(this.progress)
+    this.tell()
     return isDone
+  }
+
+  /** The last messages of the stream may be deleted. */
+  async findEnd () {
+    const { index: { end: { seq } }, source, last, events } = this
+    if (events.batch !== null || seq >= last || this.empty === last) return
+    if (await source.reader.nextByLeader(seq + 1, last, source.isPatient) === null) this.empty = last
   }
 
   /** A server may lag behind the one that knows what is deleted. */

@@ -7,7 +7,10 @@ const test = require('tape')
 const { jetstream } = require('@nats-io/jetstream')
 const { connect } = require('@nats-io/transport-node')
 const FlumeLog = require('flumelog-random-access-file')
+const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const JetStreamLog = require('..')
+const { Mirror } = require('../lib/mirror')
+const { mirrorSettingsOf } = require('../lib/mirror-options')
 const { start, refuses, until } = require('../../../test/helpers/command-line')
 const { testFolder } = require('../../../test/helpers/folder')
 const { compare, readStream } = require('./helpers/mirrors')
@@ -31,6 +34,41 @@ async function openLog (file, records, options) {
 withServer('a mirror', (shared) => {
   const targetOf = (stream = streamName()) => ({ servers: shared.server.url, stream })
   const compared = (t, { stream }, log, what) => compare(t, shared.server.url, stream, log, what)
+
+  for (const isOwn of [true, false]) {
+    test(`what is deleted and trimmed ${isOwn ? 'by the process that mirrors' : 'by another process'} reaches the stream without the whole log being read`, async (t) => {
+      const file = testFolder(t)('log')
+      const log = await openLog(file, numbered(1, 2000))
+      const mirrored = isOwn ? log : await openLog(file, [], { readOnly: true })
+      const target = targetOf()
+      let progress = { deleted: 0 }
+      let next = () => {}
+      const settings = mirrorSettingsOf(target, {
+        onProgress: (now) => {
+          progress = now
+          next()
+        }
+      })
+      const mirroring = new Mirror(new CopiedLog(mirrored.log), settings)
+      const ended = mirroring.run().catch(err => err)
+      const wait = async (isThere) => { while (!isThere()) await new Promise(resolve => { next = resolve }) }
+      await wait(() => progress.lag === 0 && mirroring.deletions.known !== null && !mirroring.deletions.isDue)
+      Object.defineProperty(mirroring, 'lookAt', { get: () => Infinity, set: () => {} })
+      const seqs = await log.seqs()
+      await log.del([seqs[0], seqs[1], seqs[1000], seqs[1001], seqs[1999]])
+      await wait(() => progress.deleted === 5)
+      await log.del([seqs[1002]])
+      await log.trim({ lt: seqs[500] })
+      await wait(() => progress.deleted > 400)
+      await log.append(['the last one'])
+      await wait(() => progress.lag === 0 && progress.records === 2001)
+      mirroring.stop(new Error('stopped'))
+      t.equal((await ended).message, 'stopped')
+      await compared(t, target, log, 'what is left')
+      if (!isOwn) await mirrored.close()
+      await log.close()
+    })
+  }
 
   test('what is appended, deleted, trimmed and compacted between two runs is carried over, and nothing is stored twice', async (t) => {
     const log = await openLog(testFolder(t)('log'), [])
