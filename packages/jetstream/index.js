@@ -6,6 +6,7 @@
 // A log in a stream of NATS JetStream, on as many machines as there are: the interface of a log in a file.
 
 const { CopiedLog, onAbort } = require('flumelog-random-access-file/blocks')
+const { envelope } = require('./lib/envelope')
 const { mirrorSettingsOf } = require('./lib/mirror-options')
 const { settingsOf } = require('./lib/options')
 const { createPartitionedLog } = require('./lib/partitioned-log')
@@ -145,3 +146,4 @@ async function pull (source, log, options = {}) {
 module.exports = JetStreamLog
 module.exports.pull = pull
 module.exports.mirror = mirror
+module.exports.envelope = envelope

@@ -7,6 +7,7 @@ const jetstream = require('@nats-io/jetstream')
 const transport = require('@nats-io/transport-node')
 const fs = require('fs')
 const errors = require('./errors')
+const { enveloped } = require('./envelope')
 const { DeletedMessages } = require('./deleted-messages')
 const { StreamIdentity } = require('./stream-identity')
 
@@ -169,6 +170,15 @@ class Connection {
    */
   subscribe (subject, onmessage) {
     this.subscriptions.push(this.nats.subscribe(subject, { callback: (err, message) => { if (!err) onmessage(message) } }))
+  }
+
+  /**
+   * @param {Uint8Array} data of a message
+   * @param {() => import('./envelope').MessageInfo} infoOf
+   * @returns {Buffer} what readers get of it
+   */
+  recordOf (data, infoOf) {
+    return this.settings.envelope ? enveloped(infoOf(), data) : Buffer.from(data.buffer, data.byteOffset, data.length)
   }
 
   /** @returns {string} a subject for answers, with the prefix of the connection: its user may subscribe to no other */

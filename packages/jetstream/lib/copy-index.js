@@ -3,7 +3,7 @@
 // Which records of a stream are where in a copy of it: windows, each with the sequence and the offset at which it ends, and the number of its
 // records that are not deleted. They are in the file FILE.pull, in lines, each after its CRC-32 in hexadecimal digits, which are appended:
 //
-//     { stream, created, id }          the first: which stream is copied, and the log's id
+//     { stream, created, id }          the first: which stream is copied, and the log's id; and `envelope: true` if records have the envelope
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
 //     { start: { seq, offset } }       windows up to this sequence were trimmed
 //     { closed: true }                 nothing was appended to the copy after what is known here, until the next line
@@ -45,6 +45,7 @@ class CopyIndex {
     this.created = ''
     /** The log's. */
     this.id = ''
+    this.envelope = false
     /** What was trimmed ends here. */
     this.start = { seq: 0, offset: 0 }
     /** @type {Window[]} */
@@ -98,7 +99,7 @@ class CopyIndex {
 
   /**
    * Starts a copy: the file is created with the next write.
-   * @param {{ stream: string, created: string, id: string }} what
+   * @param {{ stream: string, created: string, id: string, envelope: boolean }} what
    * @param {number} offset at which it starts
    */
   create (what, offset) {
@@ -188,8 +189,8 @@ class CopyIndex {
   }
 
   async replace () {
-    const { stream, created, id, start, windows, isClosed } = this
-    const lines = [{ stream, created, id }, { start }, ...windows, ...isClosed ? [{ closed: true }] : []]
+    const { stream, created, id, envelope, start, windows, isClosed } = this
+    const lines = [{ stream, created, id, ...envelope && { envelope } }, { start }, ...windows, ...isClosed ? [{ closed: true }] : []]
     this.pending = ''
     this.isOutdated = false
     this.lines = lines.length

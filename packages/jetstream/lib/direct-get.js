@@ -43,7 +43,7 @@ function directGet (connection, query, last = Infinity) {
       if (err) return finish(err)
       // one with data has no code
       if (message.data.length === 0 && message.headers?.code) return onstatus(message)
-      const found = new DirectMessage(message)
+      const found = new DirectMessage(message, connection)
       // each message, and the end, names the one before it
       if (found.previous !== previous) return finish(new Behind())
       previous = found.seq

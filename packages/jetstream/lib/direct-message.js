@@ -11,13 +11,16 @@
 const START = 'NATS/1.0\r\n'
 
 class DirectMessage {
-  /** @param {Msg} message with the headers of a direct get */
-  constructor (message) {
+  /**
+   * @param {Msg} message with the headers of a direct get
+   * @param {import('./connection').Connection} connection
+   */
+  constructor (message, connection) {
     const { data } = message
-    this.data = Buffer.from(data.buffer, data.byteOffset, data.length)
     this.head = headOf(message, data)
     this.seq = Number(valueOf(message, this.head, 'Nats-Sequence'))
     this.message = message
+    this.data = connection.recordOf(data, () => ({ seq: this.seq, time: this.time.getTime(), subject: valueOf(message, this.head, 'Nats-Subject') }))
   }
 
   /** At which it was stored. */

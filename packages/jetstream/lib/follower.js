@@ -5,6 +5,7 @@
 // twice, whatever becomes of the consumer.
 
 const { REQUEST_TIMEOUT } = require('./connection')
+const { timeIn } = require('./envelope')
 
 /** Milliseconds until it is tried again, and a consumer that says nothing is replaced. */
 const RETRY_DELAY = 200
@@ -90,11 +91,11 @@ class Follower {
     this.reader.refresh().then(({ last_seq: last }) => this.log.advance(last), () => {})
   }
 
-  /** @param {import('@nats-io/jetstream').JsMsg} message */
-  receive ({ seq, subject, data }) {
+  /** @param {import('@nats-io/jetstream').JsMsg & { reply?: string }} message of which the client's types do not have all */
+  receive ({ seq, subject, data, reply }) {
     // the client has made its consumer anew
     if (seq <= this.end) return
-    this.recent.push({ seq, subject, data: Buffer.from(data.buffer, data.byteOffset, data.length) })
+    this.recent.push({ seq, subject, data: this.connection.recordOf(data, () => ({ seq, time: timeIn(String(reply)), subject })) })
     this.bytes += data.length
     this.end = seq
     if (this.recent.length > 2 * MAX_RECORDS || this.bytes > 2 * MAX_BYTES) this.forget()

@@ -115,6 +115,8 @@ function settingsOf (options) {
     config,
     /** Of a stream that is one of several: which of how many. @type {string | undefined} */
     partition: undefined,
+    /** Whether records are messages with their sequence, time and subject: see `envelope.js`. */
+    envelope: false,
     /** Settled when it may be opened. @type {Promise<void> | undefined} */
     waitFor: undefined,
     replicas,

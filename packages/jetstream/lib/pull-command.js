@@ -11,7 +11,7 @@ const { streamUrl } = require('./stream-url')
 
 /**
  * @typedef {import('..').PullProgress} PullProgress
- * @typedef {{ live: boolean, large?: boolean, blockSize?: number, metrics?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
+ * @typedef {{ live: boolean, envelope?: boolean, large?: boolean, blockSize?: number, metrics?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
  */
 
 const EXAMPLES = `
@@ -32,6 +32,7 @@ function define (program) {
     .argument('<stream>', 'the stream, nats://HOST/STREAM', streamUrl)
     .argument('<file>', 'the log', fileToCreate)
     .option('--no-live', 'end when the log equals the stream')
+    .option('--envelope', 'store the sequence, time and subject of each message with it')
     .option('--large', 'store messages that do not fit into a block in chunks')
     .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
     .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort))
@@ -46,7 +47,7 @@ function define (program) {
  * @param {string} file
  * @param {PullOptions} options
  */
-async function pull (source, file, { live, large = false, blockSize, metrics, json, quiet, ...access }) {
+async function pull (source, file, { live, envelope, large = false, blockSize, metrics, json, quiet, ...access }) {
   const JetStreamLog = require('..')
   const stream = { ...source, ...accessOf(source, access) }
   if (!fs.existsSync(file)) await findStream(stream, file)
@@ -60,6 +61,7 @@ async function pull (source, file, { live, large = false, blockSize, metrics, js
   const status = quiet ? null : statusLine(() => `pulling  ${progress.isConnected ? '' : 'waiting for a server  '}${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
   const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull(stream, log, {
     live,
+    ...(envelope && { envelope }),
     signal,
     onProgress (now) {
       progress = now

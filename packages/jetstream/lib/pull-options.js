@@ -7,7 +7,7 @@ const { settingsOf } = require('./options')
 
 const SOURCE_NAMES = /** @type {const} */ (['stream', 'servers', 'connection', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout', 'onStatus'])
 const checkSourceNames = optionNames('the source', [...SOURCE_NAMES])
-const checkOptions = workFor('pull', ['live'])
+const checkOptions = workFor('pull', ['live', 'envelope'])
 
 /**
  * @typedef {Pick<import('./options').JetStreamOptions, (typeof SOURCE_NAMES)[number]>} StreamSource
@@ -15,6 +15,7 @@ const checkOptions = workFor('pull', ['live'])
  *
  * @typedef {object} PullOptions
  * @property {boolean} [live] go on as the stream grows, until `signal` is aborted; default true. false: until the log equals the stream
+ * @property {boolean} [envelope] store with each message its sequence, time and subject: see `envelope`; default false. It cannot be changed later
  * @property {(progress: PullProgress) => void} [onProgress] called after each batch, and each second; what it throws ends the work
  * @property {AbortSignal} [signal] ends the work, with its reason
  *
@@ -38,9 +39,9 @@ const checkOptions = workFor('pull', ['live'])
 function pullSettingsOf (source, options) {
   checkSourceNames(source)
   checkOptions(options)
-  const { live = true, signal, onProgress = () => {} } = options
+  const { live = true, envelope = false, signal, onProgress = () => {} } = options
   const name = source.connection === undefined ? { name: 'flumelog pull' } : {}
-  return { settings: settingsOf({ ...name, ...source, readOnly: true }), live, signal, onProgress }
+  return { settings: { ...settingsOf({ ...name, ...source, readOnly: true }), envelope }, live, signal, onProgress }
 }
 
 module.exports = { pullSettingsOf }

@@ -130,11 +130,12 @@ class Pull {
   /** Finds out up to where the log is a copy of the stream. */
   async start () {
     const { index, log, log: { filename }, copy, source, update } = this
-    const { stream } = source.settings
+    const { stream, envelope } = source.settings
     const { id } = log
     const isNew = !await index.open()
-    if (isNew) index.create({ stream, created: String(source.log.id), id }, copy.start)
+    if (isNew) index.create({ stream, created: String(source.log.id), id, envelope }, copy.start)
     if (index.stream !== stream) throw errors.notSource(filename, `it is a copy of stream ${index.stream}, not of ${source.label}`)
+    if (index.envelope !== envelope) throw errors.cannotCopy(filename, `it was pulled ${envelope ? 'without' : 'with'} the option envelope`)
     source.expect(index.created)
     if (index.id !== id) await this.followCompaction(id)
     const state = await source.state(index.end.seq)

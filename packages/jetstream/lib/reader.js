@@ -86,7 +86,12 @@ class Reader {
       if (state.last_seq < known) throw new Behind()
       return manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
     }, isPatient)
-    return message === null ? null : { seq: message.seq, data: Buffer.from(message.data), time: message.time, headers: message.header }
+    return message === null ? null : this.messageOf(message)
+  }
+
+  /** @param {import('@nats-io/jetstream').StoredMsg} message @returns {Message} */
+  messageOf ({ seq, data, time, subject, header }) {
+    return { seq, data: this.connection.recordOf(data, () => ({ seq, time: time.getTime(), subject })), time, headers: header }
   }
 
   /**
@@ -98,7 +103,7 @@ class Reader {
     const { connection, connection: { manager }, stream } = this
     if (connection.deleted.has(seq)) return null
     const found = await connection.ask(() => manager.direct.getMessage(stream, { seq }))
-    if (found !== null) return { seq, data: Buffer.from(found.data), time: found.time, headers: found.header }
+    if (found !== null) return this.messageOf(found)
     return this.nextByLeader(seq, last).then(message => message?.seq === seq ? message : null)
   }
 

@@ -5,6 +5,7 @@
 // another way. The server numbers what it sends, so that a record that was lost on its way is noticed.
 
 const { REQUEST_TIMEOUT } = require('./connection')
+const { timeIn } = require('./envelope')
 
 /** The most records of a window, and of the first one, when it is not known how large they are. */
 const MAX_WINDOW = 4096
@@ -131,9 +132,9 @@ class RecordConsumer {
     const [, sequence, number] = message.reply.slice(this.numbersAt).split('.')
     if (Number(number) !== ++this.delivered) return window.end()
     const seq = Number(sequence)
-    const { data } = message
+    const { data, reply } = message
     // a server that lags behind starts earlier
-    if (seq >= this.position) window.records.push({ seq, data: Buffer.from(data.buffer, data.byteOffset, data.length) })
+    if (seq >= this.position) window.records.push({ seq, data: this.connection.recordOf(data, () => ({ seq, time: timeIn(reply), subject: message.subject })) })
     this.bytes += data.length
     if (--this.missing === 0) return window.end()
     if (this.bytes > MAX_BYTES) this.stop()

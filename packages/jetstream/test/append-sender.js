@@ -125,6 +125,7 @@ class Network {
     this.inboxes = new Map()
     let ids = 0
     this.createInbox = () => `inbox${++ids}`
+    this.recordOf = (/** @type {Buffer} */ data) => data
     this.transport = { headers, nuid: { next: () => 'own' }, TimeoutError: class extends Error {} }
     this.jetstream = { JetStreamApiError: Refused, JetStreamError: Refused }
     this.nats = {

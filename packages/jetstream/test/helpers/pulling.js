@@ -70,7 +70,7 @@ async function isCopy (t, server, stream, file, what, options) {
 
 /** A live pull. */
 class Pulling {
-  constructor (server, stream, file, options) {
+  constructor (server, stream, file, options, more = {}) {
     const log = promises(FlumeLog(file, options))
     this.log = log.log
     this.append = log.append
@@ -80,6 +80,7 @@ class Pulling {
     this.abort = new AbortController()
     /** The code of its error, or the reason. */
     this.ended = JetStreamLog.pull({ servers: server.url, stream }, log.log, {
+      ...more,
       signal: this.abort.signal,
       onProgress: (progress) => {
         this.progress = progress

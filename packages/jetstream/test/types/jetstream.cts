@@ -35,6 +35,8 @@ console.log(typed)
 const partitioned: JetStreamLog.PartitionedLog<Message> = JetStreamLog({ stream: 'messages', codec, partitions: 4, key: ({ text }) => text, config: { max_age: 1e9, compression: 's2' as any } })
 partitioned.append({ text: 'a', time: 1 }, { after: -1 }, (err, seq) => console.log(err?.code, seq.toFixed(), partitioned.since.value?.length))
 partitioned.stream({ gt: [-1, -1, -1, -1], live: true })
+JetStreamLog.envelope(codec).decode(Buffer.alloc(1)).value.text.trim()
+console.log(JetStreamLog.envelope().decode(Buffer.alloc(1)).value.readInt8(0), JetStreamLog.envelope(codec).decode(Buffer.alloc(1)).time.toFixed())
 // @ts-expect-error: without an order
 partitioned.search(() => 0, () => {})
 // @ts-expect-error: a setting that a log needs as it is
