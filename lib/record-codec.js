@@ -59,49 +59,23 @@ class RecordCodec {
   }
 
   /**
-   * @param {any[]} values each is encoded once, even if one before it is refused
+   * @param {any[]} values
    * @returns {Uint8Array[]}
    * @throws the error of the first one that is refused
    */
   encodeBatch (values) {
-    if (this.isIdentity && areBytes(values)) return this.fittingEach(values)
-    return this.each(values, (value) => {
-      const data = this.asBytes(this.encoded(value))
-      // the codec may use its buffer again for the next one
-      return this.fitting(this.checked(isBytes(data) && data !== value ? Buffer.from(data) : data))
-    })
-  }
-
-  /**
-   * @param {Uint8Array[]} values
-   * @returns {Uint8Array[]} the same
-   */
-  fittingEach (values) {
-    let index = 0
-    try {
-      for (; index < values.length; index++) this.fitting(this.checked(values[index]))
-    } catch (err) {
-      throw errors.refusedArray(err, index, values.length)
-    }
-    return values
-  }
-
-  /**
-   * @param {any[]} values
-   * @param {(value: any) => Uint8Array} encode
-   */
-  each (values, encode) {
-    /** @type {{ error: unknown } | null} */
-    let refused = null
-    const batch = Array.from(values, (value, index) => {
+    const batch = []
+    // `map` would skip what an array does not have
+    for (let index = 0; index < values.length; index++) {
       try {
-        return encode(value)
+        const data = this.encoded(values[index])
+        const bytes = this.fitting(this.checked(this.asBytes(data)))
+        // the codec may use its buffer again for the next one
+        batch.push(data === values[index] || typeof data === 'string' ? bytes : Buffer.from(bytes))
       } catch (err) {
-        refused ??= { error: errors.refusedArray(err, index, values.length) }
-        return NOTHING
+        throw errors.refusedArray(err, index, values.length)
       }
-    })
-    if (refused !== null) throw /** @type {{ error: unknown }} */ (refused).error
+    }
     return batch
   }
 
@@ -231,14 +205,6 @@ class LargeRecordCodec extends RecordCodec {
   }
 
   /**
-   * @param {Uint8Array[]} values
-   * @returns {Uint8Array[]}
-   */
-  fittingEach (values) {
-    return this.each(values, data => this.fitting(this.checked(data)))
-  }
-
-  /**
    * @param {Uint8Array} data
    * @returns {Uint8Array}
    */
@@ -268,13 +234,6 @@ function recordCodecOf (settings, filename, blockSize) {
   return settings.large ? new LargeRecordCodec(settings, filename, blockSize) : new RecordCodec(settings, filename, blockSize)
 }
 
-/** @param {any[]} values */
-function areBytes (values) {
-  // `every` would skip what an array does not have
-  for (let i = 0; i < values.length; i++) if (!isBytes(values[i])) return false
-  return true
-}
-
 /**
  * @param {unknown} data
  * @returns {data is Uint8Array} also if it is one of another realm (`vm`), whose classes are not this one's
@@ -282,8 +241,5 @@ function areBytes (values) {
 function isBytes (data) {
   return data instanceof Uint8Array || isUint8Array(data)
 }
-
-/** Stands for a record that was refused. */
-const NOTHING = new Uint8Array(0)
 
 module.exports = { RecordCodec, recordCodecOf }

@@ -10,7 +10,6 @@ const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
-const { STREAM_NAMES } = require('../../lib/read/options')
 const { storageFile } = require('../../lib/storage/storage-file')
 const { CHECK_INTERVAL, MAX_TURN_TIME } = require('../../lib/read/turn-budget')
 const { testFolder } = require('../helpers/folder')
@@ -89,56 +88,6 @@ tape('batches put together are what a stream gives, for any log and any options'
     await log.close()
   }), { numRuns: 150 })
   t.pass('with bounds, limits, deletions, in both directions')
-})
-
-/** A value of each option, with which a stream of the log below gives something else than without. @type {Record<string, any>} */
-const CHANGING = {
-  gt: 0,
-  gte: 1,
-  lt: 300,
-  lte: 300,
-  reverse: true,
-  fromStart: true,
-  deleted: true,
-  live: true,
-  old: false,
-  limit: 3,
-  seqs: false,
-  values: false,
-  skipCorrupt: true,
-  onSkip: () => {},
-  cache: false
-}
-/** What these options need, or what ends their streams. */
-const WITH = { fromStart: { gte: 0, limit: 1 }, live: { lt: 300 }, old: { limit: 1 }, onSkip: { skipCorrupt: true } }
-/** They change how records are read, or what else happens. */
-const SAME_RECORDS = ['cache', 'onSkip', 'fromStart', 'live', 'old']
-
-tape('each option of a stream has the same effect on batches', async (t) => {
-  t.deepEqual(Object.keys(CHANGING).sort(), [...STREAM_NAMES].sort(), 'all are tested')
-  const file = testFolder(t)('log')
-  const log = promises(FlumeLog(file, { blockSize: 64, cacheSize: 0 }))
-  const seqs = []
-  for (let i = 0; i < 60; i++) seqs.push(await log.append(`record ${i}`))
-  await log.del(seqs[2])
-  await log.sync()
-  overwrite(file, 64 * 6 + 10, 'damaged')
-  const itemsOf = async (name, options) => {
-    const wanted = options.old === false ? { ...options, live: true } : options
-    const reading = readAll(log.log, name, wanted)
-    if (options.old === false) await log.append('new')
-    return (await reading).items.map(item => item?.value === undefined ? item : { ...item, value: String(item.value) })
-  }
-  const plain = await itemsOf('stream', {})
-  for (const [name, value] of Object.entries(CHANGING)) {
-    const options = { ...WITH[name], [name]: value }
-    const expected = await itemsOf('stream', options)
-    const given = await itemsOf('batches', options)
-    if (name === 'old') t.deepEqual(given.map(({ value }) => value), expected.map(({ value }) => value), name)
-    else t.deepEqual(given, expected, name)
-    if (!SAME_RECORDS.includes(name)) t.notDeepEqual(given, plain, `${name} changes what is given`)
-  }
-  await log.close()
 })
 
 tape('a batch is what a block holds', async (t) => {

@@ -586,31 +586,6 @@ test('a live stream yields each of a hundred thousand concurrent appends once, i
 
 // Concurrent streams
 
-test('concurrent streams in both directions, from the file and from the cache, do not affect each other', async (t) => {
-  for (const cacheSize of [0, 300, 1 << 20]) {
-    const log = await logOf(500, { cacheSize })
-    const all = [{}, { reverse: true }, { cache: false }, { cache: false, reverse: true }, { gt: 1000 }, { lt: 3000, reverse: true }, { limit: 100 }, { values: false }]
-    const results = await Promise.all([...all, ...all].map(options => collect(log.log, options)))
-    t.ok(results.every((result, i) => isSame(result, log.model.stream(all[i % all.length]))))
-    await log.close()
-  }
-})
-
-test('concurrent streams, gets and scans of uncached blocks return the right records', async (t) => {
-  const log = await logOf(500, { cacheSize: 300 })
-  const seqs = log.model.stream({ values: false })
-  const scanned = []
-  const [streamed, got] = await Promise.all([
-    collect(log.log),
-    Promise.all(seqs.map(seq => log.get(seq))),
-    event(resolve => log.log.scan({}, (block, start, end, seq) => { scanned.push({ seq, value: Buffer.from(block.subarray(start, end)) }) }, resolve))
-  ])
-  t.ok(isSame(streamed, log.model.stream({})))
-  t.ok(isSame(got, log.model.stream({ seqs: false })))
-  t.ok(isSame(scanned, log.model.stream({})))
-  await log.close()
-})
-
 test('a source works with pull-stream, including takes that end early', async (t) => {
   const log = await logOf(100)
   t.deepEqual(await collectSource(pull(log.log.stream(), pull.take(5))), log.model.stream({ limit: 5 }))
