@@ -342,11 +342,12 @@ class Connection {
   }
 
   /**
-   * Waits a little before something is tried again; not longer than the connection is there.
+   * Waits a little before something is tried again, until there is a connection.
+   * @param {number} [milliseconds]
    * @returns {Promise<void>}
    */
-  async pause () {
-    await pause(RETRY_DELAY)
+  async pause (milliseconds = RETRY_DELAY) {
+    await pause(milliseconds)
     await this.connected()
   }
 

@@ -38,6 +38,7 @@ class MirrorTarget {
     this.subject = `${connection.settings.subject}.mirror`
     this.maxRecord = Infinity
     this.identity = ''
+    this.isReplicated = false
   }
 
   /** @param {string} identity of the log */
@@ -46,6 +47,7 @@ class MirrorTarget {
     const { connection, connection: { settings } } = this
     await connection.open()
     const info = await openStream(connection)
+    this.isReplicated = info.config.num_replicas > 1
     this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
     // what any other client publishes makes it fail
     this.sender = new BatchSender(connection, this.subject, { writes: 0 }, LAST_OF_STREAM)

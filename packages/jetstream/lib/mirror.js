@@ -23,6 +23,9 @@ const PROGRESS_INTERVAL = 1000
 const SHARE = 1 / 20
 /** How often a problem that another process may cause, while it is writing, is looked at again. */
 const MAX_TRIES = 20
+/** How often records are looked for that the stream seems to lack, if it has replicas, and milliseconds between: one that lags behind, or has to catch up, may answer. */
+const MAX_COMPARISONS = 10
+const COMPARISON_DELAY = 1000
 
 /**
  * @typedef {import('./mirror-source').LogRecord} LogRecord
@@ -243,17 +246,21 @@ class Mirror {
   /** Carries deletions over, once the stream is where it is expected to be. */
   async carryOver () {
     const { deletions, source, target } = this
-    for (let tries = 1; ; tries++) {
+    // how often in a row: what it lacks may have been deleted just now
+    let missing = 0
+    for (;;) {
       const { id, seq } = this.position
       if (id !== source.id) return
       const start = performance.now()
-      const outcome = await deletions.carryOver(seq, id, tries >= MAX_TRIES)
+      const mustCompare = missing >= MAX_TRIES - 1
+      const outcome = await deletions.carryOver(seq, id, mustCompare)
       const end = performance.now()
       this.lookAt = end + (end - start) / SHARE
       if (outcome === 'done') return
-      // what it lacks may have been deleted just now
-      if (outcome === 'missing' && tries >= MAX_TRIES) throw errors.cannotMirror(target.label, 'it lacks records that the log has: they were removed by something else than this mirror')
-      await this.connection.pause()
+      missing = outcome === 'missing' ? missing + 1 : 0
+      const most = MAX_TRIES + (target.isReplicated ? MAX_COMPARISONS - 1 : 0)
+      if (missing === most) throw errors.cannotMirror(target.label, 'it lacks records that the log has: they were removed by something else than this mirror')
+      await this.connection.pause(mustCompare ? COMPARISON_DELAY : undefined)
       await this.locate()
     }
   }

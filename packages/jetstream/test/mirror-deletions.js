@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const test = require('tape')
+const { Mirror } = require('../lib/mirror')
 const { MirrorDeletions } = require('../lib/mirror-deletions')
 const { MirrorLock } = require('../lib/mirror-identity')
 const { MirrorTarget } = require('../lib/mirror-target')
@@ -84,6 +85,35 @@ test('a stream that has fewer messages than the log records, as the server count
   t.deepEqual(one.deleted, [3], 'what is deleted in the log is deleted then, too')
   const incomplete = miscounted(t, { records: [1, 2, 3], there: [1, 3], counted: 2 })
   t.equal(await incomplete.deletions.carryOver(3, 'a', true), 'missing')
+})
+
+/** How a mirror ends that gets these outcomes, one after the other, whenever it looks for deletions; the last one again and again. */
+async function outcomeOf (isReplicated, outcomes) {
+  const looks = []
+  const mirror = Object.assign(Object.create(Mirror.prototype), {
+    position: { id: 'a', seq: 1 },
+    source: { id: 'a' },
+    target: { label: 'stream', isReplicated },
+    connection: { pause: async () => {} },
+    locate: async () => {},
+    deletions: {
+      async carryOver (seq, id, mustCompare) {
+        looks.push(mustCompare)
+        return outcomes[Math.min(looks.length, outcomes.length) - 1]
+      }
+    }
+  })
+  const end = await mirror.carryOver().then(() => 'done', err => err.code)
+  return { end, compared: looks.filter(mustCompare => mustCompare).length }
+}
+
+test('a mirror ends for records that the stream lacks only if it lacks them again and again, and for longer if a replica may lag behind', async (t) => {
+  const times = (count, outcome) => new Array(count).fill(outcome)
+  t.deepEqual(await outcomeOf(false, ['missing']), { end: 'flumelog:invalid', compared: 1 })
+  t.deepEqual(await outcomeOf(true, ['missing']), { end: 'flumelog:invalid', compared: 10 })
+  t.deepEqual(await outcomeOf(true, [...times(28, 'missing'), 'done']), { end: 'done', compared: 10 })
+  t.deepEqual(await outcomeOf(false, [...times(50, 'again'), 'missing', 'done']), { end: 'done', compared: 0 }, 'while the stream was changing')
+  t.deepEqual(await outcomeOf(false, [...times(10, 'missing'), 'again', ...times(10, 'missing'), 'done']), { end: 'done', compared: 0 })
 })
 
 test('of two mirrors of a log, one at a time deletes, and each knows whether the other one held the lock since', async (t) => {
