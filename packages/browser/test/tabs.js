@@ -20,6 +20,24 @@ const ACKNOWLEDGED = 60
 const OPTIONS = { shared: true, codec: 'json', blockSize: 1024, timeout: 50000 }
 const seed = Number(process.env.SEED ?? Date.now() % 1000000)
 
+/** Seconds after which it is printed what is waited for. */
+const PATIENCE = 40
+
+/**
+ * @template T
+ * @param {string | (() => string)} what is waited for, printed if it takes long
+ * @param {Promise<T>} promise
+ * @returns {Promise<T>}
+ */
+async function waiting (what, promise) {
+  const timer = setInterval(() => console.log(`# waiting for ${typeof what === 'string' ? what : what()}`), PATIENCE * 1000)
+  try {
+    return await promise
+  } finally {
+    clearInterval(timer)
+  }
+}
+
 /** In a page: appends a record, deletes it, and compacts the log. */
 async function compactSome (log) {
   try {
@@ -87,8 +105,8 @@ class Tabs {
 
   async add (page) {
     const isNew = page === undefined
-    page ??= await this.open()
     const id = `tab ${++this.lastId}`
+    page ??= await waiting(`a page for ${id}`, this.open())
     const tab = { id, page, numbers: [], since: 0, isOver: false, hasCrashed: false, isFrozen: false }
     this.all.set(id, tab)
     if (isNew) {
@@ -109,24 +127,28 @@ class Tabs {
         this.onchange()
       })
     }
-    await page.evaluate(`globalThis.compactSome = ${compactSome}`)
-    await page.evaluate(appendOn, { name: this.name, id, options: OPTIONS, isCompacting: this.isCompacting })
+    await waiting(`${id} to start`, page.evaluate(`globalThis.compactSome = ${compactSome}`))
+    await waiting(`${id} to start`, page.evaluate(appendOn, { name: this.name, id, options: OPTIONS, isCompacting: this.isCompacting }))
   }
 
-  /** @param {() => boolean} condition */
-  async until (condition) {
-    while (!condition() && this.failures.length === 0) await new Promise(resolve => { this.onchange = resolve })
+  /**
+   * @param {string} what
+   * @param {() => boolean} condition
+   */
+  async until (what, condition) {
+    const all = () => this.running.map(({ id, since, numbers }) => `${id}: ${since} of ${numbers.length}`).join(', ')
+    while (!condition() && this.failures.length === 0) await waiting(() => `${what}: ${all()}`, new Promise(resolve => { this.onchange = resolve }))
     if (this.failures.length > 0) throw new Error(this.failures.join('\n'))
   }
 
   /** Each has appended, since the last time, and the owner is known. */
   async progress () {
     for (const tab of this.running) tab.since = 0
-    await this.until(() => this.running.every(({ since }) => since >= ACKNOWLEDGED))
+    await this.until('appends', () => this.running.every(({ since }) => since >= ACKNOWLEDGED))
   }
 
   async owner () {
-    for (const tab of this.running) if (await tab.page.evaluate(() => globalThis.log.role).catch(() => null) === 'owner') return tab
+    for (const tab of this.running) if (await waiting(`the role of ${tab.id}`, tab.page.evaluate(() => globalThis.log.role).catch(() => null)) === 'owner') return tab
     return null
   }
 
@@ -136,12 +158,12 @@ class Tabs {
       const crashed = new Promise(resolve => page.once('error', resolve))
       const session = await page.createCDPSession()
       session.send('Page.crash').catch(() => {})
-      await crashed
+      await waiting(`${tab.id} to crash`, crashed)
     } else {
       tab.isOver = true
-      if (how === 'close') await page.close()
-      else if (how === 'reload') await page.reload({ waitUntil: 'load' })
-      else await page.evaluate(() => globalThis.log.connection.worker.terminate())
+      if (how === 'close') await waiting(`${tab.id} to be closed`, page.close())
+      else if (how === 'reload') await waiting(`${tab.id} to be reloaded`, page.reload({ waitUntil: 'load' }))
+      else await waiting(`${tab.id} to terminate its worker`, page.evaluate(() => globalThis.log.connection.worker.terminate()))
     }
     return how === 'reload' || how === 'terminate' ? page : undefined
   }
@@ -149,25 +171,25 @@ class Tabs {
   /** Freezes a tab until the others have appended. */
   async freeze (tab) {
     const session = await tab.page.createCDPSession()
-    await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await waiting(`${tab.id} to be frozen`, session.send('Page.setWebLifecycleState', { state: 'frozen' }))
     tab.isFrozen = true
     await this.progress()
-    await session.send('Page.setWebLifecycleState', { state: 'active' })
+    await waiting(`${tab.id} to be thawed`, session.send('Page.setWebLifecycleState', { state: 'active' }))
     tab.isFrozen = false
     await this.progress()
-    await session.detach()
-    const role = await tab.page.evaluate(() => globalThis.log.role)
+    await waiting(`${tab.id} to be detached`, session.detach())
+    const role = await waiting(`the role of ${tab.id}`, tab.page.evaluate(() => globalThis.log.role))
     if (role !== 'client') this.failures.push(`${tab.id} is the ${role} after it was frozen`)
   }
 
   /** Those that have crashed end with the browser. */
   async close () {
-    for (const page of new Set([...this.all.values()].filter(({ hasCrashed }) => !hasCrashed).map(({ page }) => page))) if (!page.isClosed()) await page.close()
+    for (const page of new Set([...this.all.values()].filter(({ hasCrashed }) => !hasCrashed).map(({ page }) => page))) if (!page.isClosed()) await waiting('a page to be closed', page.close())
   }
 
   async stop () {
-    for (const { page } of this.running) await page.evaluate(() => { globalThis.isStopped = true })
-    await this.until(() => this.running.length === 0)
+    for (const { page } of this.running) await waiting('a tab to be told to stop', page.evaluate(() => { globalThis.isStopped = true }))
+    await this.until('tabs to close the log', () => this.running.length === 0)
   }
 }
 
@@ -244,11 +266,11 @@ inBrowser(({ open }) => {
         await reader.reload({ waitUntil: 'load' })
         await reader.evaluate(follow, { name, options: OPTIONS })
       })
-      const { seen, all } = await reader.evaluate(readAll, { name, options: OPTIONS })
+      const { seen, all } = await waiting('the reader', reader.evaluate(readAll, { name, options: OPTIONS }))
       t.deepEqual(problemsOf(tabs, all).slice(0, 5), [], `${all.length} records of ${tabs.all.size} tabs; ${ends.length} owners ended: ${ends.join(', ')}`)
       t.deepEqual(seen, all, 'a live stream of another tab has seen all of them, once and in order')
       await tabs.close()
-      await reader.close()
+      await waiting('the reader to be closed', reader.close())
     })
   }
 
