@@ -62,7 +62,7 @@ class Connection {
     this.streams = new Map()
     /** Why there is no worker any more. @type {any} */
     this.failure = null
-    /** What the worker says of the log: `since`, `start`, `id`, `blockSize`. @type {any} */
+    /** What the worker says of the log, besides `since`: `start`, `id`, `blockSize`, `role`, `cursors`. @type {any} */
     this.state = {}
     this.since = new RemoteSince()
     this.stopWatching = watchPage(() => this.suspend(), () => this.resume())
@@ -130,11 +130,10 @@ class Connection {
 
   /** @param {any} message */
   receive (message) {
-    const { id, state } = message
-    if (state) {
-      this.state = state
-      this.since.update(state.since)
-    }
+    const { id, state, since = state?.since } = message
+    // what has changed since the last message
+    if (state) this.state = state
+    if (since !== undefined) this.since.update(since)
     if ('ended' in message) return this.since.end(message.ended === null ? null : unpackError(message.ended))
     const stream = this.streams.get(id)
     if (stream !== undefined) return stream.receive(message)

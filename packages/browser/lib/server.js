@@ -28,6 +28,8 @@ class Server {
     this.cursors = new Map()
     /** Streams that are open, by their ids. @type {Map<number, RemoteStream>} */
     this.streams = new Map()
+    /** The state that the page was told last. @type {any} */
+    this.told = null
     /** Calls that can be aborted, by their ids. @type {Map<number, AbortController>} */
     this.aborts = new Map()
   }
@@ -36,6 +38,14 @@ class Server {
   get state () {
     const { log } = this
     return log && { since: log.since.value, start: log.start, id: log.id, blockSize: log.blockSize, role: log.role, cursors: new Map(Array.from(this.cursors, ([name, { seq }]) => [name, seq])) }
+  }
+
+  /** What the page has not been told of that: mostly nothing but `since`, or nothing. */
+  takeNews () {
+    const { state, told } = this
+    this.told = state
+    if (state === null || told === null || !isSame(state, told)) return { state }
+    return state.since === told.since ? {} : { since: state.since }
   }
 
   /** @param {any} message */
@@ -54,8 +64,8 @@ class Server {
    */
   answer (id, result) {
     result.then(
-      result => this.page.postMessage({ id, result, state: this.state }),
-      err => this.page.postMessage({ id, error: packError(err), state: this.state })
+      result => this.page.postMessage({ id, result, ...this.takeNews() }),
+      err => this.page.postMessage({ id, error: packError(err), ...this.takeNews() })
     ).finally(() => this.aborts.delete(id))
   }
 
@@ -95,17 +105,17 @@ class Server {
     // if one cannot be opened, its calls tell
     for (const cursor of cursors) await this.targetOf(cursor).ready().catch(() => {})
     // before any message with a seq from after a compaction
-    this.log.onCompact(() => this.page.postMessage({ state: this.state }))
+    this.log.onCompact(() => this.page.postMessage(this.takeNews()))
     this.follow()
     return this.log.filename
   }
 
-  /** Tells the page of the last record, once per turn of the event loop. */
+  /** Tells the page of the last record, once per turn of the event loop, unless an answer has told it. */
   async follow () {
     const { log } = this
     try {
       for await (const since of log.since.changes()) {
-        this.page.postMessage({ state: { ...this.state, since } })
+        if (since !== this.told?.since) this.page.postMessage(this.takeNews())
         await new Promise(resolve => later(() => resolve(undefined)))
       }
       this.page.postMessage({ ended: null })
@@ -128,7 +138,7 @@ class Server {
       const done = (/** @type {any} */ err, /** @type {any} */ seq) => {
         if (err) failed.push([index, packError(err)])
         else results[index] = seq
-        if (--pending === 0) this.page.postMessage({ id, results, failed, state: this.state })
+        if (--pending === 0) this.page.postMessage({ id, results, failed, ...this.takeNews() })
       }
       try {
         this.log.flumelog.append(value, options, done)
@@ -143,6 +153,18 @@ class Server {
     this.streams.set(id, new RemoteStream(this, id, credit))
     this.streams.get(id)?.run(() => this.targetOf(target).batches(options))
   }
+}
+
+/**
+ * @param {any} state
+ * @param {any} other
+ * @returns {boolean} whether they are the same, but for `since`
+ */
+function isSame (state, other) {
+  for (const name of ['start', 'id', 'blockSize', 'role']) if (state[name] !== other[name]) return false
+  if (state.cursors.size !== other.cursors.size) return false
+  for (const [name, seq] of state.cursors) if (!other.cursors.has(name) || other.cursors.get(name) !== seq) return false
+  return true
 }
 
 /** A stream of a page: it sends a batch for each that the page has asked for. */
