@@ -35,8 +35,11 @@ class NamedCursors {
     this.held = new Map()
     /** Where another process writes the log: up to here it is durable. */
     this.durableEnd = 0
-    /** Why nothing more can be made durable there: an fsync that follows one that failed succeeds, though it writes nothing (as on Linux). @type {Error | null} */
-    this.failure = null
+    /**
+     * Settled when the last fsync there is over; rejected if one has failed: an fsync that follows succeeds, or one at the same time, though neither
+     * writes anything (as on Linux).
+     */
+    this.syncing = Promise.resolve()
     /** The id that the log durably has. */
     this.durableId = FIRST_ID
     /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
@@ -169,18 +172,21 @@ class NamedCursors {
 
   /** @param {number} seq */
   async makeRecordDurable (seq) {
-    const { file, state: { opened } } = this.log
-    const { writer, follower, blocks } = /** @type {import('../opening').Opened} */ (opened)
+    const { opened } = this.log.state
+    const { writer, follower } = /** @type {import('../opening').Opened} */ (opened)
     if (follower === null) {
       const { durability } = /** @type {import('../write/writer').Writer} */ (writer)
       if (seq >= durability.safeEnd) await promised(cb => durability.syncTo(durability.acknowledged, cb))
-    } else if (seq >= this.durableEnd) {
-      // an fsync is of the file, whichever process has written it; what readers see is acknowledged
-      const { end } = blocks
-      if (this.failure !== null) throw this.failure
-      await promised(cb => file.sync(cb)).catch((err) => { throw this.failure = errors.failed(file.filename, err) })
-      this.durableEnd = end
-    }
+    } else await (this.syncing = this.syncing.then(() => this.syncRecord(seq)))
+  }
+
+  /** @param {number} seq of a record that another process has written */
+  async syncRecord (seq) {
+    if (seq < this.durableEnd) return
+    const { file, reading: { blocks: { end } } } = this.log
+    // an fsync is of the file, whichever process has written it; what readers see is acknowledged
+    await promised(cb => file.sync(cb)).catch((err) => { throw errors.failed(file.filename, err) })
+    this.durableEnd = end
   }
 
   /**
