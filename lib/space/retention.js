@@ -63,51 +63,50 @@ class Retention {
 
   async run () {
     this.mustRun = false
-    const { blocks, times, writer } = this
-    if (this.overdue > MAX_BLOCKS) await this.trimTo(this.bytesStart, null)
-    const { start, blockSize } = blocks
+    const { blocks: { start, blockSize }, times, writer } = this
     const head = start / blockSize
     // blocks were trimmed, or the log was compacted
-    if (this.next < head) {
-      this.next = this.first = head
-      this.time = undefined
-    }
+    if (this.next < head) this.startAt(head)
+    if (this.next < this.firstForBytes) this.startAt(this.firstForBytes)
+    if (times !== null) await this.passOld(times)
+    if (this.first > head && writer.appender.refusal === null) await promised(cb => writer.trim(this.first * blockSize, cb, start))
+  }
+
+  /**
+   * Goes on to the first block that is young enough.
+   * @param {BlockTimes} times
+   */
+  async passOld (times) {
     for (let count = 0; !this.mustStay; count++) {
       if (count === MAX_BLOCKS) {
         this.mustRun = true
         break
       }
-      if (this.time === undefined && times !== null && !this.isBeyondBytes) this.time = await times.of(this.next)
-      else {
-        // a block without a time goes with the next one that has one
-        if (this.isBeyondBytes || this.time !== null) this.first = this.next + 1
-        this.next++
-        this.time = undefined
-      }
+      if (this.time === undefined) this.time = await times.of(this.next)
+      else if (this.time === null) this.skip()
+      else this.startAt(this.next + 1)
     }
-    times?.warn()
-    if (this.first > head && writer.appender.refusal === null) await this.trimTo(this.first * blockSize, start)
+    times.warn()
+  }
+
+  /** @param {number} number all blocks before this one may go */
+  startAt (number) {
+    this.next = this.first = number
+    this.time = undefined
+  }
+
+  /** A block without a time goes with the next one that has one. */
+  skip () {
+    this.next++
+    this.time = undefined
   }
 
   /** Whether it is known that the next block does not go now. */
   get mustStay () {
-    const { blocks, clock, next, times, time } = this
-    if (next < blocks.start / blocks.blockSize) return false
-    if ((next + 1) * blocks.blockSize >= this.keptEnd) return true
-    return !this.isBeyondBytes && (times === null || (typeof time === 'number' && clock.date() - time <= this.age))
-  }
-
-  /** Whether the next block exceeds `bytes`. */
-  get isBeyondBytes () {
-    return this.keptEnd - (this.next + 1) * this.blocks.blockSize >= this.bytes
-  }
-
-  /**
-   * @param {number} start
-   * @param {number | null} from where the log started when this was decided; null: it does not matter
-   */
-  trimTo (start, from) {
-    return promised(cb => this.writer.trim(start, cb, from))
+    const { blocks: { start, blockSize }, clock, next, times, time } = this
+    if (next < start / blockSize || next < this.firstForBytes) return false
+    if (times === null || (next + 1) * blockSize >= this.keptEnd) return true
+    return typeof time === 'number' && clock.date() - time <= this.age
   }
 
   /** Where what is known to stay ends, whatever happens. */
@@ -115,15 +114,9 @@ class Retention {
     return this.sync === 'never' ? this.blocks.end : this.writer.durability.recoveryPoint
   }
 
-  /** Where the log may start for `bytes`. */
-  get bytesStart () {
-    const { bytes, blocks: { blockSize } } = this
-    return Math.floor((this.keptEnd - bytes) / blockSize) * blockSize
-  }
-
-  /** Blocks that may go for `bytes`. */
-  get overdue () {
-    return (this.bytesStart - this.blocks.start) / this.blocks.blockSize
+  /** The first block that `bytes` keeps. */
+  get firstForBytes () {
+    return Math.floor((this.keptEnd - this.bytes) / this.blocks.blockSize)
   }
 }
 

@@ -3,8 +3,6 @@
 // What a reader shows of a log that another process writes, decided from bytes alone, and whether blocks that it has read are as they were.
 
 const test = require('tape')
-const errors = require('../../lib/errors')
-const { Block } = require('../../lib/format/block')
 const layout = require('../../lib/format/layout')
 const { BlockCache } = require('../../lib/read/block-cache')
 const { isStillThere } = require('../../lib/read/followed-log')
@@ -61,41 +59,6 @@ function compared (follower) {
   return new Promise((resolve, reject) => follower.compare('a', (err, isSame) => err ? reject(err) : resolve(isSame)))
 }
 
-test('a block that was read before the log was replaced by another one does not count as it was found', async (t) => {
-  const io = /** @type {any} */ ({ checkPath: async () => { throw errors.replaced('log', 'replaced by another file') }, readMetadata: async () => null })
-  const file = /** @type {any} */ ({ filename: 'log', metadata: null, watch: null })
-  const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
-  const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({ onfailure: () => {} }))
-  follower.log.state = 'a'
-  for (const when of ['when it is found out', 'later']) t.equal(await compared(follower).catch(err => err.code), 'flumelog:replaced', when)
-})
-
-test('a block that was read while the log was moved to another file, or taken over, is read again', async (t) => {
-  for (const isWriter of [false, true]) {
-    let answer = () => {}
-    const io = /** @type {any} */ ({ readMetadata: () => new Promise(resolve => { answer = () => resolve({ metadata: { closed: false, next: null }, version: 'a', isHeld: true }) }) })
-    const file = /** @type {any} */ ({ filename: 'log' })
-    const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
-    const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
-    follower.log.state = 'a'
-    const isSame = compared(follower)
-    if (isWriter) blocks.follower = null
-    else follower.log.state = 'b'
-    answer()
-    t.equal(await isSame, false)
-    if (isWriter) continue
-    follower.log.state = 'a'
-    const again = compared(follower)
-    answer()
-    t.equal(await again, true, 'if nothing has changed, it counts')
-    const closing = compared(follower)
-    follower.close()
-    blocks.closed = true
-    answer()
-    t.equal(await closing, false, 'not if the log is closed meanwhile')
-  }
-})
-
 test('a block that may have been rewritten while it was read is not taken as it was found if FILE.meta cannot be read', async (t) => {
   const io = /** @type {any} */ ({ readMetadata: async () => { throw Object.assign(new Error('the disk fails'), { code: 'EIO' }) } })
   const file = /** @type {any} */ ({ filename: 'log' })
@@ -136,26 +99,4 @@ test('what a reader repeats because it has failed keeps the process alive only w
   }
   follower.close()
   t.equal(timers.length, 0)
-})
-
-test('a file that a writer truncates while a reader reads what has become of its tail is looked at again', async (t) => {
-  const buffer = Buffer.alloc(128)
-  let size = 300
-  let reads = 0
-  const io = /** @type {any} */ ({
-    size: async () => size,
-    read: async (/** @type {number} */ offset, /** @type {number} */ length) => {
-      if (++reads > 1) return buffer
-      size = 200
-      throw errors.shortRead('log', offset, length)
-    },
-    readMetadata: async () => null
-  })
-  const file = /** @type {any} */ ({ filename: 'log', metadata: null })
-  const blocks = new BlockCache(file, { blockSize: 128, checksum: false, cacheSize: 0 })
-  const { log } = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
-  log.find = async () => /** @type {any} */ ({ found: { kept: size, start: 0, lastSeq: -1, tail: new Block(1, buffer, 0, false), damagedTail: null }, point: null, blockSize: 128, state: ' ' })
-  await log.reopen()
-  t.equal(blocks.tail.number, 1)
-  t.equal(reads, 2)
 })

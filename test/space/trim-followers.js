@@ -204,21 +204,6 @@ for (const isCompacted of [false, true]) {
   })
 }
 
-tape('a client reads the only block that a trim has left, which it has not seen before', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  await filled(owner)
-  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  t.equal((await collect(client.log)).length, 60)
-  const seqs = await filled(owner)
-  const start = await owner.trim({ lt: Infinity })
-  // both are told
-  await client.trim({ lt: Infinity })
-  t.deepEqual([client.log.start, await collect(client.log, { values: false })], [start, seqs.filter(seq => seq >= start)])
-  await client.close()
-  await owner.close()
-})
-
 for (const [when, hasRead, append] of [
   ['has read any of it', false, true],
   ['has read its last record', true, true],
@@ -245,42 +230,6 @@ for (const [when, hasRead, append] of [
     await checkAll(t, client, owner, await indexes(client), seqs.filter(seq => !isInBlock(seq)).length)
     t.equal(await codeOf(client.get(first)), 'flumelog:deleted')
     sharing.connection.socket.resume()
-    await client.close()
-    await owner.close()
-  })
-}
-
-for (const isTrimmed of [true, false]) {
-  tape(`a client follows a compaction after the block in which the log ended then ${isTrimmed ? 'was trimmed' : 'has become a hole'}`, async (t) => {
-    const file = testFolder(t)('log')
-    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-    const [first] = await filled(owner, 58)
-    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-    await client.del(first)
-    const live = []
-    pull(client.log.stream({ live: true, fromStart: true, seqs: false }), pull.drain(value => live.push(value[0] - 1), () => {}))
-    await until(() => live.length === 57)
-    const { connection } = logBehind(client.log).state.opened.sharing
-    connection.socket.pause()
-    await new Promise((resolve, reject) => owner.log.compact(err => err ? reject(err) : resolve()))
-    const last = owner.log.since.value
-    const isInBlock = seq => Math.floor(seq / BLOCK_SIZE) === Math.floor(last / BLOCK_SIZE)
-    for (let i = 58; i < 120; i++) await owner.append(data(i))
-    const seqs = await collect(owner.log, { values: false })
-    if (isTrimmed) await owner.trim({ lt: seqs[80] })
-    else {
-      await owner.del(seqs.filter(isInBlock))
-      await makeHoles(owner.log)
-    }
-    connection.socket.resume()
-    await client.sync()
-    t.deepEqual(await collect(client.log, { values: false }), await collect(owner.log, { values: false }))
-    await until(() => live.at(-1) === 119)
-    // the client may have seen records before they were trimmed or deleted
-    const left = (await indexes(owner)).filter(i => i > 57)
-    const seen = live.slice(57)
-    t.deepEqual(seen.filter(i => left.includes(i)), left)
-    t.ok(seen.every((i, n) => n === 0 || i > seen[n - 1]), 'in order')
     await client.close()
     await owner.close()
   })
