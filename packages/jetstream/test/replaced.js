@@ -3,11 +3,10 @@
 // The stream is deleted, created anew, or set back to an earlier state under an open log: it ends with flumelog:replaced, and neither stores
 // nor returns anything wrong.
 
-const fs = require('fs')
-const path = require('path')
 const test = require('tape')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, startServer, streamName } = require('./helpers/nats')
+const { Saved } = require('./helpers/saved')
 const { codeOf, collect } = require('../../../test/helpers/reading')
 
 const codec = require('flumecodec').json
@@ -19,28 +18,6 @@ function liveEnd (log) {
     const next = () => read(null, (/** @type {any} */ end) => end ? resolve(end.code) : next())
     next()
   })
-}
-
-/** Of what a server has stored. */
-class Saved {
-  /** @param {any} server */
-  constructor (server) {
-    this.server = server
-    this.folder = path.join(path.dirname(server.configuration), String(server.port))
-  }
-
-  async save () {
-    await this.server.stop('SIGTERM')
-    fs.cpSync(this.folder, `${this.folder}-saved`, { recursive: true })
-    await this.server.start()
-  }
-
-  async restore () {
-    await this.server.stop()
-    fs.rmSync(this.folder, { recursive: true })
-    fs.cpSync(`${this.folder}-saved`, this.folder, { recursive: true })
-    await this.server.start()
-  }
 }
 
 withNats('a log in a stream that is replaced', (file) => {

@@ -50,11 +50,14 @@ process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
 let guard = null
 
 function tellGuard () {
-  guard ??= spawn('sh', ['-c', 'while read -r pids; do last=$pids; done; kill -KILL $last 2>/dev/null'], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-  guard.unref()
-  // Deno's has none
-  guard.stdin.unref?.()
-  guard.stdin.on('error', () => {}).write(`${[...running].map(({ pid }) => pid).join(' ')}\n`)
+  if (guard === null) {
+    guard = spawn('sh', ['-c', 'while read -r pids; do last=$pids; done; kill -KILL $last 2>/dev/null'], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+    guard.unref()
+    // Deno's has none
+    guard.stdin.unref?.()
+    guard.stdin.on('error', () => {})
+  }
+  guard.stdin.write(`${[...running].map(({ pid }) => pid).join(' ')}\n`)
 }
 
 class Server {
@@ -66,18 +69,20 @@ class Server {
    * @param {object} [options]
    * @param {boolean} [options.isSynced] whether it fsyncs before it acknowledges
    * @param {string} [options.store] more of the configuration of JetStream
+   * @param {string} [options.storeFolder] for its data, instead of one in the folder
    * @param {string} [options.configuration] instead of that made here
    */
-  constructor (file, folder, port, extra, { isSynced = true, store = '', configuration } = {}) {
+  constructor (file, folder, port, extra, { isSynced = true, store = '', storeFolder = path.join(folder, String(port)), configuration } = {}) {
     this.file = file
     this.port = port
     this.url = `nats://127.0.0.1:${port}`
+    this.store = storeFolder
     this.configuration = path.join(folder, `${port}.conf`)
     fs.writeFileSync(this.configuration, configuration ?? `
 host: 127.0.0.1
 port: ${port}
 server_name: n${port}
-jetstream { store_dir: ${JSON.stringify(path.join(folder, String(port)))}${isSynced ? ', sync_interval: always' : ''}${store && `, ${store}`} }
+jetstream { store_dir: ${JSON.stringify(storeFolder)}${isSynced ? ', sync_interval: always' : ''}${store && `, ${store}`} }
 ${extra}`)
     /** @type {import('child_process').ChildProcess | null} */
     this.child = null

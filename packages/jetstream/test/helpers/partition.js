@@ -60,9 +60,10 @@ class PartitionedCluster {
    * @param {object} [options]
    * @param {string} [options.extra] more of the configuration
    * @param {boolean} [options.isSynced] whether the servers fsync before they acknowledge
+   * @param {string[]} [options.storeFolders] for the data of each
    * @returns {Promise<PartitionedCluster>} of servers that have been started
    */
-  static async start (file, { extra = '', isSynced = false } = {}) {
+  static async start (file, { extra = '', isSynced = false, storeFolders = [] } = {}) {
     const [ports, clusterPorts] = await Promise.all([freePorts(), freePorts()])
     const lines = [0, 1, 2].map(() => [0, 1, 2].map(to => new Line(clusterPorts[to])))
     const nowhere = await freePort()
@@ -73,7 +74,7 @@ class PartitionedCluster {
       const routes = await Promise.all(others.map(async other => `"nats://127.0.0.1:${await lines[i][other].listen()}"`))
       // they would connect to what the others advertise, past the lines
       const cluster = `cluster { name: c, host: 127.0.0.1, port: ${clusterPorts[i]}, advertise: "127.0.0.1:${nowhere}", routes: [${routes.join(', ')}] }`
-      return new Server(file, folder, port, `${cluster}\n${extra}`, { isSynced })
+      return new Server(file, folder, port, `${cluster}\n${extra}`, { isSynced, storeFolder: storeFolders[i] })
     }))
     await Promise.all(servers.map(server => server.start()))
     await untilComplete(servers)

@@ -9,16 +9,16 @@ const INTERVAL = 20
 
 /**
  * @param {number} port of the server
- * @param {number} rate bytes per second, to the server
- * @returns {Promise<{ url: string, close: () => void }>}
+ * @param {number} rate bytes per second, to the server; it can be changed
+ * @returns {Promise<{ url: string, rate: number, close: () => void }>}
  */
 async function slowLine (port, rate) {
   const sockets = new Set()
-  const piece = Math.ceil(rate * INTERVAL / 1000)
-  const listener = net.createServer({ highWaterMark: piece, pauseOnConnect: true }, (client) => {
+  const listener = net.createServer({ highWaterMark: Math.ceil(rate * INTERVAL / 1000), pauseOnConnect: true }, (client) => {
     const server = net.connect(port, '127.0.0.1')
     server.pipe(client)
     const timer = setInterval(() => {
+      const piece = Math.ceil(line.rate * INTERVAL / 1000)
       const bytes = client.read(Math.min(piece, client.readableLength)) ?? client.read()
       if (bytes !== null) server.write(bytes)
     }, INTERVAL)
@@ -33,13 +33,15 @@ async function slowLine (port, rate) {
     }
   })
   await new Promise(resolve => listener.unref().listen(0, '127.0.0.1', resolve))
-  return {
+  const line = {
     url: `nats://127.0.0.1:${listener.address().port}`,
+    rate,
     close () {
       listener.close()
       for (const socket of sockets) socket.destroy()
     }
   }
+  return line
 }
 
 module.exports = { slowLine }
