@@ -406,14 +406,6 @@ exports.lockedUnshared = (filename, timeout, pid) => createError('flumelog:locke
   `${nameOf(filename)}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
- * @param {string} filename
- * @param {unknown} cause of Node.js, whose code it keeps
- */
-exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
-  `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
-  { filename, path: filename, cause })
-
-/**
  * @param {string | null} filename
  * @param {Error} cause of Deno; its message names the permission that is missing, and how to give it
  */

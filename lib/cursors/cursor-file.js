@@ -7,7 +7,6 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const errors = require('../errors')
-const { datasync } = require('../storage/datasync')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
 const { lockHolder } = require('../storage/lock-holder')
@@ -25,6 +24,7 @@ const MAX_READS = 5
 
 const open = promisify(fs.open)
 const close = promisify(fs.close)
+const datasync = promisify(fs.fdatasync)
 const read = promisify(fs.read)
 const write = promisify(fs.write)
 
@@ -90,7 +90,7 @@ class CursorFile {
       // the process that has written it may have been killed before it was durable, or an fsync may have failed, which marks it as written
       // without writing it (as Linux does)
       await write(fd, bytes, 0, bytes.length, 0)
-      await datasync(fd, this.filename)
+      await datasync(fd)
       await syncFolder(this.options.folder)
       this.position = { id: line.id, seq: line.seq, next: line.next, tie: line.tie }
       this.number = line.number
@@ -116,7 +116,7 @@ class CursorFile {
         const lines = Buffer.concat([this.lineOf(initial, 0), this.lineOf(initial, 1)])
         const { bytesWritten } = await write(fd, lines, 0, lines.length, 0)
         if (bytesWritten < lines.length) throw noSpace()
-        await datasync(fd, unfinished)
+        await datasync(fd)
         await fs.promises.rename(unfinished, this.filename)
       } catch (err) {
         await fs.promises.unlink(unfinished).catch(() => {})
@@ -178,7 +178,7 @@ class CursorFile {
     if (this.mustRewrite) await this.put(this.lineOf(this.position, this.number))
     this.mustRewrite = false
     try {
-      await datasync(this.fd, this.filename)
+      await datasync(this.fd)
     } catch (err) {
       this.mustRewrite = true
       throw named(err, this.filename)
@@ -270,7 +270,7 @@ function readCursor (filename) {
  * @param {string} filename
  */
 async function syncCursor (filename) {
-  await withFile(filename, 'r', fd => datasync(fd, filename))
+  await withFile(filename, 'r', fd => datasync(fd))
 }
 
 /**

@@ -8,7 +8,6 @@ const { promisify } = require('util')
 const { Block } = require('../format/block')
 const { isContinuation } = require('../format/chunk')
 const layout = require('../format/layout')
-const { datasync } = require('../storage/datasync')
 const { deletedPart, holeOf } = require('../format/hole')
 const { writeAll } = require('../storage/buffers')
 const { Packer } = require('../write/packer')
@@ -17,6 +16,7 @@ const { Packer } = require('../write/packer')
 const HOLE_EDGE = 16
 
 const open = promisify(fs.open)
+const datasync = promisify(fs.fdatasync)
 
 /** The smallest deleted record, with its lengths. */
 const DELETED = deletedPart(layout.FRAME_SIZE + 1)
@@ -208,7 +208,7 @@ class CompactedFile {
 
   async sync () {
     this.unsynced = 0
-    await datasync(this.fd, this.filename)
+    await datasync(this.fd)
   }
 }
 

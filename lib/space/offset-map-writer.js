@@ -4,12 +4,12 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { datasync } = require('../storage/datasync')
 const { inherit } = require('../storage/inherit')
 const { writeAll } = require('../storage/buffers')
 const { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, writeRun } = require('./offset-map')
 
 const open = promisify(fs.open)
+const datasync = promisify(fs.fdatasync)
 
 class OffsetMapWriter {
   /**
@@ -78,7 +78,7 @@ class OffsetMapWriter {
   }
 
   async sync () {
-    await datasync(this.fd, this.filename)
+    await datasync(this.fd)
   }
 }
 

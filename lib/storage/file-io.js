@@ -5,7 +5,6 @@
 const fs = require('fs')
 const errors = require('../errors')
 const { readBuffers, sizeOf, writeBuffers } = require('./buffers')
-const { datasync } = require('./datasync')
 const { MAX_SYNC_BYTES } = require('./sync-io')
 
 /** @typedef {import('./path-file').Done} Done */
@@ -133,10 +132,7 @@ class FileIo {
   /** @param {Done} cb */
   sync (cb) {
     const { opened } = this
-    this.call((done) => {
-      if (process.permission === undefined) fs.fdatasync(opened.fd, done)
-      else datasync(opened.fd, opened.location.path).then(() => done(null), done)
-    }, cb)
+    this.call((done) => fs.fdatasync(opened.fd, done), cb)
   }
 
   /**

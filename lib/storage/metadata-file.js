@@ -5,7 +5,6 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { datasync } = require('./datasync')
 const { nullIfMissing, syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
 const { lockIfPossible } = require('./lock')
@@ -27,6 +26,7 @@ const MAX_LOCKS = 100
 
 const open = promisify(fs.open)
 const close = promisify(fs.close)
+const datasync = promisify(fs.fdatasync)
 
 /** @typedef {import('./metadata-text').Metadata} Metadata @typedef {import('./metadata-text').Entry} Entry */
 
@@ -180,7 +180,7 @@ class MetadataFile {
       fd = await open(unfinished, 'w', 0o600)
       inherit(fd, await this.logStatus())
       await writeAll(fd, [bytes], 0)
-      await datasync(fd, unfinished)
+      await datasync(fd)
       lockIfPossible(fd)
       this.takePlace(fd, size, bytes.length, unfinished)
     } catch (err) {
@@ -229,7 +229,7 @@ class MetadataFile {
     const isOpen = this.fd !== -1
     try {
       this.ensureOpen()
-      await datasync(this.fd, this.filename)
+      await datasync(this.fd)
       await this.syncName()
     } catch (err) {
       this.mustReplace = true

@@ -7,7 +7,6 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const errors = require('../errors')
-const { datasync, explained } = require('./datasync')
 const { syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
 const { acquireLock, tryLock, unlock } = require('./lock')
@@ -53,12 +52,12 @@ class OpenedFile {
     const { filename, location: { problem, path: name, newFolders } } = this
     if (problem !== null) throw problem
     refuseSpecialFile(name, filename)
-    for (const folder of newFolders) await syncFolder(path.dirname(folder)).catch(err => { throw explained(err, filename) })
+    for (const folder of newFolders) await syncFolder(path.dirname(folder))
     for (let opens = 1; ; opens++) {
       this.current.fd = await open(name, this.readOnly ? fs.constants.O_RDONLY : fs.constants.O_RDWR | fs.constants.O_CREAT)
       let isOwn = false
       try {
-        isOwn = await this.own(opens === MAX_OPENS)
+        isOwn = this.own(opens === MAX_OPENS)
       } finally {
         if (!isOwn) await this.close()
       }
@@ -68,11 +67,11 @@ class OpenedFile {
 
   /**
    * @param {boolean} isLast
-   * @returns {Promise<boolean>} false: another file has taken the place of the open one before this process had its lock, as that of a
+   * @returns {boolean} false: another file has taken the place of the open one before this process had its lock, as that of a
    *   log that is repaired in place
    */
-  async own (isLast) {
-    const { filename, location, fd } = this
+  own (isLast) {
+    const { filename, fd } = this
     const stats = fs.fstatSync(fd, { bigint: true })
     if (!stats.isFile()) throw errors.notRegular(filename)
     this.identity = stats
@@ -82,8 +81,6 @@ class OpenedFile {
       if (problem !== null && (isLast || problem.code !== 'flumelog:replaced')) throw problem
       if (problem !== null) return false
     }
-    // the permission model may not allow it; better known now than when something is appended
-    if (process.permission !== undefined && !this.readOnly) await datasync(fd, location.path).catch(err => { throw explained(err, filename) })
     return true
   }
 

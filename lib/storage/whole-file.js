@@ -4,7 +4,6 @@
 
 const fs = require('fs')
 const path = require('path')
-const { datasync } = require('./datasync')
 const { syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
 const { writeAll } = require('./buffers')
@@ -23,7 +22,7 @@ async function writeFile (filename, log, bytes) {
   try {
     inherit(file.fd, log)
     await writeAll(file.fd, [bytes], 0)
-    await datasync(file.fd, filename)
+    await file.datasync()
   } catch (err) {
     await fs.promises.rm(filename, { force: true })
     throw err
