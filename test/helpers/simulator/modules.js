@@ -17,15 +17,36 @@ const GLOBALS = ['process', 'setTimeout', 'clearTimeout', 'setImmediate', 'clear
 /** Modules that the machine has in another way: its kernel has no accounts of threads. */
 const SUBSTITUTES = new Map([[path.join(ROOT, 'lib', 'schedstat.js'), { bytesFetched: () => null, schedstat: () => null }]])
 
-/** Compiled once: filename -> function that makes a module. @type {Map<string, Function>} */
-const compiled = new Map()
+/** What some runs have far smaller, so that what takes several writes, frames or files in large logs does so in theirs: file, name, value there. @type {Array<[string, string, number]>} */
+const LIMITS = [
+  ['write/packer.js', 'MAX_WRITE', 300],
+  ['write/trimmer.js', 'SLICE_SIZE', 65536],
+  ['write/trimmer.js', 'BATCH_SIZE', 1000],
+  ['write/hole-maker.js', 'MAX_BLOCKS', 2],
+  ['write/deleter.js', 'MAX_BLOCKS', 2],
+  ['write/deleter.js', 'MAX_RECORDS', 3],
+  ['write/recorded-deletions.js', 'MAX_PATCHES', 2],
+  ['write/metadata-keeper.js', 'MAX_LISTED', 500],
+  ['storage/metadata-file.js', 'MAX_SIZE', 5000],
+  ['storage/cut-file.js', 'COPY_SIZE', 100],
+  ['recovery/recover.js', 'REWRITE_SIZE', 1000],
+  ['sharing/frame-packer.js', 'FULL_FRAME', 600],
+  ['sharing/frames.js', 'WINDOW', 16384],
+  ['space/compaction.js', 'MIN_HEADROOM', 500],
+  ['space/offset-map.js', 'MAX_LOADED', 0]
+]
+
+/** Compiled once: filename -> function that makes a module, with the limits that the code has, and with small ones. @type {Array<Map<string, Function>>} */
+const compiled = [new Map(), new Map()]
 /** Which module is meant: filename of the one that requires it -> id -> filename. @type {Map<string, Map<string, { filename: string, isOwn: boolean, require: (id: string) => any }>>} */
 const resolved = new Map()
-/** Those that no process uses. @type {Modules[]} */
-const unused = []
+/** Those that no process uses, with either limits. @type {Modules[][]} */
+const unused = [[], []]
 
 class Modules {
-  constructor () {
+  /** @param {boolean} hasSmallLimits */
+  constructor (hasSmallLimits) {
+    this.kind = Number(hasSmallLimits)
     /** The process that has them. @type {import('./process').Process} */
     this.user = /** @type {any} */ (null)
     /** @type {Map<string, any>} */
@@ -39,14 +60,15 @@ class Modules {
    * @returns {Modules}
    */
   static of (user) {
-    const modules = unused.pop() ?? new Modules()
+    const { hasSmallLimits } = user.world
+    const modules = unused[Number(hasSmallLimits)].pop() ?? new Modules(hasSmallLimits)
     modules.user = user
     return modules
   }
 
   /** Nothing that their process has started can call back any more. */
   release () {
-    unused.push(this)
+    unused[this.kind].push(this)
   }
 
   makeBuiltins () {
@@ -157,7 +179,7 @@ class Modules {
     const module = { exports: {}, filename }
     this.loaded.set(filename, module)
     const require = (id) => this.requireFrom(filename, id)
-    compile(filename)(...this.globals)(module.exports, require, module, filename, path.dirname(filename))
+    compile(filename, this.kind)(...this.globals)(module.exports, require, module, filename, path.dirname(filename))
     return module.exports
   }
 }
@@ -188,16 +210,19 @@ function resolve (from, id) {
 
 /**
  * @param {string} filename
+ * @param {number} kind 1: with small limits
  * @returns {Function}
  */
-function compile (filename) {
-  let made = compiled.get(filename)
+function compile (filename, kind) {
+  let made = compiled[kind].get(filename)
   if (made === undefined) {
-    const source = nodeFs.readFileSync(filename, 'utf8')
+    let source = nodeFs.readFileSync(filename, 'utf8')
+    const limits = LIMITS.filter(([name]) => path.join(ROOT, 'lib', name) === filename)
+    if (kind === 1) for (const [, name, value] of limits) source = source.replace(new RegExp(`^const ${name} = .*$`, 'm'), `const ${name} = ${value}`)
     // a module may declare a name that is a global
     const inner = `return function (exports, require, module, __filename, __dirname) {${source}\n}`
     made = vm.compileFunction(inner, GLOBALS, { filename })
-    compiled.set(filename, made)
+    compiled[kind].set(filename, made)
   }
   return made
 }

@@ -19,11 +19,11 @@ const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cu
 const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.1, disconnect: 0.2, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.1, disconnect: 0.2, takeOver: 0.4, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failSync', 'disconnect', 'storm', 'leave', 'wait']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 /** What is done in a storm: few things often, since another one can make up for what is missing. */
@@ -74,12 +74,11 @@ class Simulation {
     this.all = []
     const large = random() < 0.3
     this.blockSize = random() < 0.04 ? 65536 : random.pick([64, 128, 512, 4096])
-    this.isBulky = this.blockSize === 65536
     this.options = {
       blockSize: this.blockSize,
-      sync: random.pick(this.isBulky ? ['interval', 'never'] : ['always', 'interval', 'never']),
+      sync: random.pick(['always', 'interval', 'never']),
       ...(random() < 0.3 ? { syncInterval: random.pick([0, 1, 50]) } : {}),
-      ...(!this.isBulky && random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
+      ...(random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
       checksum: random() < 0.8,
       large,
       blocking: random() < 0.7,
@@ -108,7 +107,7 @@ class Simulation {
     // how often the power is cut, or a process killed, at once when it has said that something is durable, or stored
     this.cutsPower = random.pick([0, 0, 0.05, 0.5])
     this.kills = random.pick([0, 0, 0.02, 0.2])
-    if (this.isBulky) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 3
+    if (world.hasSmallLimits) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 1
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
@@ -291,8 +290,8 @@ class Simulation {
   /** An array that takes several writes. */
   bulk (member) {
     const { random } = this
-    if (!this.isBulky) return this.append(member)
-    member.append(60, {}, Array.from({ length: 60 }, () => 40_000 + random.below(20_000)))
+    const sizes = Array.from({ length: 10 + random.below(20) }, () => 12 + random.below(Math.min(this.largest - 12, 100)))
+    member.append(sizes.length, {}, sizes)
   }
 
   /** A record of which this member knows the seq. */
@@ -398,11 +397,24 @@ class Simulation {
     this.later(random.pick([0, 0, 0.2, 2]), () => cuts ? this.cutPower() : this.kill(member))
   }
 
+  /** The owner ends, or is not there for a while, when it has stored some of what the others have sent, and has not said so. */
+  takeOver (member) {
+    const { random, writer } = this
+    if (writer === undefined) return
+    for (let calls = 1 + random.below(5); calls > 0; calls--) this.callSomewhere('append')
+    const end = random()
+    this.later(random() * random.pick([0.3, 2, 5]), () => {
+      if (end < 0.6) this.kill(writer)
+      else if (end < 0.8 && writer.isOpen) writer.close()
+      else this.stop(writer)
+    })
+  }
+
   /** Much at once, while fsyncs are in progress and calls fail; most of the time, a power cut or a kill ends it. */
   storm (member) {
     const { random } = this
     const length = random.pick([0.5, 3, 10])
-    const names = this.isBulky && random() < 0.7 ? BULK_STORM : random.pick(STORMS)
+    const names = this.world.hasSmallLimits && random() < 0.5 ? BULK_STORM : random.pick(STORMS)
     for (let calls = 1 + random.below(names === BULK_STORM ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
     const fault = random()
     if (names === BULK_STORM) this.later(random() * length, () => this.failOneWrite())

@@ -21,6 +21,8 @@ class World {
   /** @param {number} seed */
   constructor (seed) {
     this.random = randomFrom(seed)
+    /** Whether its processes write, send and copy little at a time. */
+    this.hasSmallLimits = randomFrom(seed + 3)() < 0.5
     this.timeline = new Timeline()
     this.epoch = EPOCH
     this.disk = new Disk(this.random, this.timeline)
