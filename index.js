@@ -23,7 +23,6 @@ let openLog
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').CallbackError} CallbackError
  * @typedef {import('./lib/errors').ErrorCode} ErrorCode
- * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  */
 
 /**
@@ -57,8 +56,7 @@ let openLog
  *
  * @template T
  * @overload
- * @param {string | RandomAccessStorage} file a path (missing parent directories are created), or a storage.
- *   A storage has no lock and no recovery point, and bytes that recovery truncates are not kept
+ * @param {string} file a path; missing parent directories are created
  * @param {Options<T> & { codec: Codec<T> }} options
  * @returns {Log<T>}
  * @throws flumelog:invalid if an option or `file` is invalid
@@ -67,7 +65,7 @@ let openLog
  * Opens a log of values of JSON, or creates it.
  * @template [T=any] what the records are, which nothing checks
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options<T> & { codec: 'json' }} options
  * @returns {Log<T>}
  */
@@ -75,7 +73,7 @@ let openLog
  * Opens a log of Buffers, or creates it.
  *
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options & { codec?: undefined }} [options]
  * @returns {Log<Buffer, Uint8Array | string>}
  */
@@ -83,7 +81,7 @@ let openLog
  * Opens a log of Buffers with a codec, or creates it.
  *
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options} options
  * @returns {Log}
  */

@@ -24,7 +24,6 @@ const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 const namedCursors = new WeakMap()
 
 /**
- * @typedef {import('./lib/storage/storage-file').RandomAccessStorage} RandomAccessStorage
  * @typedef {import('./lib/types').AppendOptions} AppendOptions
  * @typedef {import('./lib/types').CursorInfo} CursorInfo
  * @typedef {import('./lib/types').CommitOptions} CommitOptions
@@ -82,7 +81,7 @@ class FlumeLog {
   constructor (log) {
     /** The log with callbacks. */
     this.flumelog = log
-    /** The path passed to `open`; null for a storage without one. */
+    /** The path passed to `open`. */
     this.filename = log.filename
     /** The codec that encodes and decodes records. */
     this.codec = log.codec
@@ -251,7 +250,7 @@ class FlumeLog {
    * @param {string} name 1 to 64 letters, digits, `-` or `_`
    * @param {object} [options] of a log in a stream (flumelog-jetstream) only
    * @returns {Cursor<T>}
-   * @throws flumelog:invalid for another name, and for a log in a storage
+   * @throws flumelog:invalid for another name
    */
   cursor (name, options) {
     const cursor = /** @type {any} */ (this.flumelog).cursor(name, options)
@@ -473,7 +472,7 @@ class FlumeLog {
  * Opens a log, or creates it; rejects if that fails.
  * @template T
  * @overload
- * @param {string | RandomAccessStorage} file as for the log with callbacks
+ * @param {string} file as for the log with callbacks
  * @param {Options<T> & { codec: Codec<T> }} options
  * @returns {Promise<FlumeLog<T>>}
  */
@@ -481,21 +480,21 @@ class FlumeLog {
  * Opens a log of values of JSON, or creates it.
  * @template [T=any] what the records are, which nothing checks
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options<T> & { codec: 'json' }} options
  * @returns {Promise<FlumeLog<T>>}
  */
 /**
  * Opens a log of Buffers, or creates it.
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options & { codec?: undefined }} [options]
  * @returns {Promise<FlumeLog<Buffer, Uint8Array | string>>}
  */
 /**
  * Opens a log of Buffers with a codec, or creates it.
  * @overload
- * @param {string | RandomAccessStorage} file
+ * @param {string} file
  * @param {Options} options
  * @returns {Promise<FlumeLog>}
  */

@@ -26,7 +26,7 @@
  * @property {number} [seq] with `flumelog:conflict`: that of the log's last record, -1 if there is none
  *
  * @typedef {object} SystemErrorDetails
- * @property {SystemErrorCode} [code] such as 'ENOSPC'; missing if what threw was a function or a storage of the caller's
+ * @property {SystemErrorCode} [code] such as 'ENOSPC'; missing if what threw was a function of the caller's
  * @property {number} [errno] the operating system's number for it
  * @property {string} [syscall] the system call that failed
  * @property {string} [path] the file it was called for
@@ -34,8 +34,8 @@
 
 /**
  * @typedef {Error & LogErrorDetails} LogError an error of the log itself
- * @typedef {Error & SystemErrorDetails} SystemError an error passed on unchanged: of the operating system, of a codec or
- *   another function of the caller's, or of a storage
+ * @typedef {Error & SystemErrorDetails} SystemError an error passed on unchanged: of the operating system, of a codec, or of
+ *   another function of the caller's
  * @typedef {LogError | SystemError} CallbackError what callbacks and rejections give; test `code` to tell which it is
  */
 
@@ -52,9 +52,6 @@ function createError (code, message, details) {
 
 exports.createError = createError
 
-/** The name in messages; a storage may have none. */
-const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
-
 /** @param {number | null} pid of the process that has a file locked; null: it is not known */
 function holder (pid) {
   if (pid === null) return 'another process, or another log object of this one,'
@@ -62,37 +59,37 @@ function holder (pid) {
 }
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} seq
  */
 exports.deleted = (filename, seq) => createError('flumelog:deleted',
-  `${nameOf(filename)}: the record at offset ${seq} has been deleted`, { filename, offset: seq })
+  `${filename}: the record at offset ${seq} has been deleted`, { filename, offset: seq })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} offset
  * @param {number} start of the log
  * @param {number} [base] the log has been compacted, and no record since is before this
  */
 exports.trimmed = (filename, offset, start, base = 0) => createError('flumelog:trimmed',
-  `${nameOf(filename)}: offset ${offset} is before the log's start at ${start}: what was there was trimmed` +
+  `${filename}: offset ${offset} is before the log's start at ${start}: what was there was trimmed` +
     (offset < base ? ', or has moved in a compaction (openOffsetMap finds it)' : ''),
   { filename, offset, start })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} seq
  * @param {string} message which record there is not
  */
 exports.notFound = (filename, seq, message) => createError('flumelog:not-found',
-  `${nameOf(filename)}: ${message}`, { filename, offset: seq })
+  `${filename}: ${message}`, { filename, offset: seq })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {string} message why a value cannot be a record
  * @param {unknown} [cause]
  */
-exports.refusedRecord = (filename, message, cause) => createError('flumelog:invalid', `${nameOf(filename)}: ${message}`,
+exports.refusedRecord = (filename, message, cause) => createError('flumelog:invalid', `${filename}: ${message}`,
   cause === undefined ? { filename } : { filename, cause })
 
 /**
@@ -106,20 +103,20 @@ exports.refusedArray = (err, index, length) => length === 1
   : Object.assign(err, { message: `${err.message}; this is record ${index} of the array (counted from 0), of which nothing was stored`, index })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} seq
  */
 exports.noRecordStarts = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}`)
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} seq
  */
 exports.startsPart = (filename, seq) => exports.notFound(filename, seq, `no record starts at offset ${seq}, only a chunk of a large one`)
 
-/** @param {string | null} filename */
+/** @param {string} filename */
 exports.noMatch = (filename) => createError('flumelog:not-found',
-  `${nameOf(filename)}: no record matches the search`, { filename })
+  `${filename}: no record matches the search`, { filename })
 
 /**
  * @param {string} message what was given, and what is valid
@@ -128,9 +125,9 @@ exports.noMatch = (filename) => createError('flumelog:not-found',
 exports.invalid = (message, cause) => createError('flumelog:invalid', message,
   cause === undefined ? undefined : { cause })
 
-/** @param {string | null} filename */
+/** @param {string} filename */
 exports.compacted = (filename) => createError('flumelog:compacted',
-  `${nameOf(filename)}: the log has been compacted, so its records have new offsets; start again`, { filename })
+  `${filename}: the log has been compacted, so its records have new offsets; start again`, { filename })
 
 /**
  * @param {unknown} err
@@ -139,45 +136,45 @@ exports.compacted = (filename) => createError('flumelog:compacted',
 exports.isNoRoom = (err) => ['ENOSPC', 'EDQUOT'].includes(String(/** @type {NodeJS.ErrnoException} */ (err).code))
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} length in bytes
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
 exports.tooLarge = (filename, length, most, blockSize) => createError('flumelog:too-large',
-  `${nameOf(filename)}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; use the option large for larger ones`,
+  `${filename}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with blocks of ${blockSize}; use the option large for larger ones`,
   { filename, length, most, blockSize })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} length in bytes
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
 exports.tooLargeToSplit = (filename, length, most, blockSize) => createError('flumelog:too-large',
-  `${nameOf(filename)}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
+  `${filename}: a record of ${length} bytes is too large: the maximum is ${most} bytes, with the option large and blocks of ${blockSize}`,
   { filename, length, most, blockSize })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} length in bytes, with the framing between records
  * @param {number} most in bytes
  * @param {number} blockSize in bytes
  */
 exports.tooLargeTogether = (filename, length, most, blockSize) => createError('flumelog:too-large',
-  `${nameOf(filename)}: an atomic batch of ${length} bytes is too large for one block: the maximum is ${most} bytes, with blocks of ${blockSize}`,
+  `${filename}: an atomic batch of ${length} bytes is too large for one block: the maximum is ${most} bytes, with blocks of ${blockSize}`,
   { filename, length, most, blockSize })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} length in bytes
  * @param {number} most in bytes
  */
 exports.tooLargeToSend = (filename, length, most) => createError('flumelog:too-large',
-  `${nameOf(filename)}: a conditional append of ${length} bytes is too large for a client: the maximum is ${most} bytes`, { filename, length, most })
+  `${filename}: a conditional append of ${length} bytes is too large for a client: the maximum is ${most} bytes`, { filename, length, most })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} block the block's number, from 0
  * @param {number} blockSize in bytes
  * @param {number} position where in the block, in bytes
@@ -185,24 +182,24 @@ exports.tooLargeToSend = (filename, length, most) => createError('flumelog:too-l
  * @param {unknown} [cause]
  */
 exports.corrupt = (filename, block, blockSize, position, reason, cause) => createError('flumelog:corrupt',
-  `${nameOf(filename)}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
+  `${filename}: block ${block} is corrupt at offset ${block * blockSize + position}: ${reason}`,
   { filename, block, blockSize, offset: block * blockSize + position, reason, ...(cause === undefined ? {} : { cause }) })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} offset of a record
  */
 exports.wrongCodec = (filename, offset) => createError('flumelog:invalid',
-  `${nameOf(filename)}: the codec, or \`validate\`, refuses the record at offset ${offset}, though it is whole; nothing was truncated: ` +
+  `${filename}: the codec, or \`validate\`, refuses the record at offset ${offset}, though it is whole; nothing was truncated: ` +
   'open the log with the codec that it was written with (flumelog dump shows its records, flumelog repair keeps all of them)', { filename, offset })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} seq of a large record
  * @param {string} reason what was found and what was expected
  */
 exports.corruptLarge = (filename, seq, reason) => createError('flumelog:corrupt',
-  `${nameOf(filename)}: the large record at offset ${seq} is corrupt: ${reason}`, { filename, offset: seq })
+  `${filename}: the large record at offset ${seq} is corrupt: ${reason}`, { filename, offset: seq })
 
 /**
  * @param {string} filename of a backup
@@ -258,7 +255,7 @@ exports.notClosed = (filename) => createError('flumelog:locked',
  * @param {string} reason what is different
  */
 exports.notABackup = (filename, log, reason) => createError('flumelog:invalid',
-  `${filename}: not a backup of ${nameOf(log)}: ${reason}; choose another name, or replace it with \`full\``, { filename })
+  `${filename}: not a backup of ${log}: ${reason}; choose another name, or replace it with \`full\``, { filename })
 
 /**
  * @param {string} filename
@@ -269,12 +266,12 @@ exports.existsBeside = (filename, suffix) => createError('EEXIST',
   { filename, path: filename + suffix })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} was its size in bytes, as far as it had been read
  * @param {number} is its size in bytes now
  */
 exports.shrunk = (filename, was, is) => createError('flumelog:corrupt',
-  `${nameOf(filename)}: the file was truncated: ${was} bytes had been read, it now has ${is}; open it again`,
+  `${filename}: the file was truncated: ${was} bytes had been read, it now has ${is}; open it again`,
   { filename, offset: is })
 
 /**
@@ -286,44 +283,44 @@ exports.shortRead = (filename, offset, size) => createError('EPARTIALREAD',
   `EPARTIALREAD: the file ends before ${offset + size}, read '${filename}'`, { path: filename, offset })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {'deleted or moved' | 'replaced by another file'} how
  */
 exports.replaced = (filename, how) => createError('flumelog:replaced',
-  `${nameOf(filename)}: the file was ${how} while it was open; open it again`, { filename })
+  `${filename}: the file was ${how} while it was open; open it again`, { filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} given in bytes
  * @param {string} found what the file says
  * @param {number} [blockSize] the size found, in bytes
  */
 exports.blockSize = (filename, given, found, blockSize) => createError('flumelog:block-size',
-  `${nameOf(filename)}: blockSize is ${given}, but ${found}`,
+  `${filename}: blockSize is ${given}, but ${found}`,
   { filename, ...(blockSize === undefined ? {} : { blockSize }) })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number | null} pid of the process that has it locked; null: it is not known
  */
 exports.locked = (filename, pid) => createError('flumelog:locked',
-  `${nameOf(filename)}: another writer has the log open${pid === null ? '' : pid === process.pid ? ' in this process' : ` in process ${pid}`}; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
+  `${filename}: another writer has the log open${pid === null ? '' : pid === process.pid ? ' in this process' : ` in process ${pid}`}; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {string | undefined} reason
  * @param {unknown} cause
  */
 exports.noLock = (filename, reason, cause) => createError('flumelog:no-lock',
-  `${nameOf(filename)}: lock is 'required', but files cannot be locked here: ${reason}`,
+  `${filename}: lock is 'required', but files cannot be locked here: ${reason}`,
   { filename, cause })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {string} what was attempted, as a verb
  */
 exports.readOnly = (filename, what) => createError('flumelog:read-only',
-  `${nameOf(filename)}: cannot ${what}: the log was opened with readOnly`, { filename })
+  `${filename}: cannot ${what}: the log was opened with readOnly`, { filename })
 
 /**
  * @param {number} bytes of the append that was refused
@@ -342,17 +339,17 @@ exports.conflict = (after, seq) => createError('flumelog:conflict',
   `an append after ${after === -1 ? 'no record' : `the record at ${after}`} was refused: ${seq === -1 ? 'the log is empty' : `the last record is at ${seq}`}; ` +
   'read what was appended since, and decide again', { after, seq })
 
-/** @param {string | null} filename */
+/** @param {string} filename */
 exports.closed = (filename) => createError('flumelog:closed',
-  `${nameOf(filename)}: the log is closed`, { filename })
+  `${filename}: the log is closed`, { filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {unknown} cause
  * @param {string} [call]
  */
 exports.failed = (filename, cause, call = 'an fsync') => createError('flumelog:failed',
-  `${nameOf(filename)}: ${call} failed, so it is unknown which data is durable; reopen the log to append`,
+  `${filename}: ${call} failed, so it is unknown which data is durable; reopen the log to append`,
   { filename, cause })
 
 /**
@@ -368,8 +365,8 @@ exports.thrown = (name, thrown) => typeof thrown === 'object' && thrown !== null
 /** @param {string} filename */
 exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}: not a regular file, so it cannot be a log`)
 
-/** @param {string | null} filename */
-exports.notALog = (filename) => createError('flumelog:not-a-log', `${nameOf(filename)}: not a log: ` +
+/** @param {string} filename */
+exports.notALog = (filename) => createError('flumelog:not-a-log', `${filename}: not a log: ` +
   'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it' +
   (filename === null ? '' : `: npx flumelog import ${filename} NEW`), { filename })
 
@@ -382,48 +379,60 @@ exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
   `${filename}: the file name has ${bytes} bytes; the maximum is ${most}, since the name of its recovery point is longer`, { filename, path: filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} timeout in milliseconds
  * @param {unknown} cause
  */
 exports.unreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
-  `${nameOf(filename)}: ${cause === undefined
+  `${filename}: ${cause === undefined
     ? `the process that owns the log has not answered for ${timeout} ms`
     : `no process has owned the log for ${timeout} ms, and this one cannot: ${/** @type {Error} */ (cause).message}`
   }; it is unknown whether the call has taken effect, and it is not repeated`,
   { filename, ...(cause === undefined ? {} : { cause }) })
 
-/** @param {string | null} filename */
+/** @param {string} filename */
 exports.forgotten = (filename) => createError('flumelog:unreachable',
-  `${nameOf(filename)}: the process that owned the log is gone, and its successor cannot tell whether the call has taken effect; it is not repeated`, { filename })
+  `${filename}: the process that owned the log is gone, and its successor cannot tell whether the call has taken effect; it is not repeated`, { filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} timeout in milliseconds
  * @param {number | null} pid of the process that has it locked; null: it is not known
  */
 exports.lockedUnshared = (filename, timeout, pid) => createError('flumelog:locked',
-  `${nameOf(filename)}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
+  `${filename}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
+<<<<<<< HEAD
  * @param {string | null} filename
+=======
+ * @param {string} filename
+ * @param {unknown} cause of Node.js, whose code it keeps
+ */
+exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
+  `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
+  { filename, path: filename, cause })
+
+/**
+ * @param {string} filename
+>>>>>>> a6da0efc (Open a log by a path only, and remove the machines that the simulator supersedes)
  * @param {Error} cause of Deno; its message names the permission that is missing, and how to give it
  */
-exports.notAllowed = (filename, cause) => createError('ERR_ACCESS_DENIED', `${nameOf(filename)}: ${cause.message}`, { filename, path: filename, cause })
+exports.notAllowed = (filename, cause) => createError('ERR_ACCESS_DENIED', `${filename}: ${cause.message}`, { filename, path: filename, cause })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {string | undefined} reason
  */
 exports.cannotShare = (filename, reason) => createError('flumelog:no-lock',
-  `${nameOf(filename)}: a log cannot be shared here, since files cannot be locked: ${reason}`, { filename })
+  `${filename}: a log cannot be shared here, since files cannot be locked: ${reason}`, { filename })
 
 /**
- * @param {string | null} filename
+ * @param {string} filename
  * @param {boolean} checksum of the owner
  */
 exports.otherChecksum = (filename, checksum) => createError('flumelog:invalid',
-  `${nameOf(filename)}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all processes`, { filename })
+  `${filename}: checksum is ${!checksum}, but the process that owns the log has opened it with ${checksum}; it must be the same in all processes`, { filename })
 
 /**
  * @param {string} message what was received, and what would be right

@@ -81,10 +81,10 @@ async function openAlone (context) {
 async function openWriter (context, io) {
   const { file, settings, records, limits, listeners, clock } = context
   // before it needs space: the disk may be full
-  if (file.location) await removeUnfinished(file.location.path)
+  await removeUnfinished(file.location.path)
   const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
   const { id, base } = generation
-  if (file.location) await settleMap(file.location.path, id)
+  await settleMap(file.location.path, id)
   const { blocks, reader } = openBlocks(context, blockSize)
   blocks.tail = found.tail
   Object.assign(blocks, { start: found.start, base })

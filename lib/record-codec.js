@@ -13,7 +13,7 @@ const { IDENTITY } = require('./options')
 class RecordCodec {
   /**
    * @param {import('./options').Settings} settings
-   * @param {string | null} filename for messages
+   * @param {string} filename for messages
    * @param {number} blockSize in bytes; changes when another one is found in the file
    */
   constructor ({ codec, validate, checksum, large }, filename, blockSize) {
@@ -226,7 +226,7 @@ class LargeRecordCodec extends RecordCodec {
 
 /**
  * @param {import('./options').Settings} settings
- * @param {string | null} filename for messages
+ * @param {string} filename for messages
  * @param {number} blockSize in bytes
  * @returns {RecordCodec}
  */

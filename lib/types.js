@@ -47,8 +47,8 @@
  * @property {ClientStats[]} clients with `shared`, in the owner: the other processes; empty otherwise
  * @property {number} refused with `shared`, in the owner: connections that were closed because of what they had sent
  * @property {number} size of the log in bytes
- * @property {number | null} allocated bytes that the file takes: fewer than `size` where it has holes. Null: the log is not open, or in a storage
- * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system, the runtime or a storage cannot. Null: not known yet
+ * @property {number | null} allocated bytes that the file takes: fewer than `size` where it has holes. Null: the log is not open
+ * @property {boolean | null} holes whether the space of deleted blocks is freed; false: the file system or the runtime cannot. Null: not known yet
  * @property {number} start offset of the first block that is not trimmed; 0 if none was
  * @property {number} blocks in the log that are not trimmed, including the last one
  * @property {number} recovered bytes behind the recovery point that recovery kept
@@ -112,7 +112,7 @@
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  * @typedef {object} FlumeLog
- * @property {string | null} filename the path passed to FlumeLog; null for a storage without one
+ * @property {string} filename the path passed to FlumeLog
  * @property {number} blockSize in bytes; that of the file, once the log is open
  * @property {number} start where the log starts, in bytes: what was before this offset has been trimmed. 0 if nothing was, and until the log is open
  * @property {import('./options').Codec<T>} codec converts records to bytes and back; see the option
@@ -154,7 +154,7 @@
  *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
  * @property {import('./overloads').Compact} compact copies the log without its deleted records into another file, which takes its place: seqs
  *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
- *   `shared`, and for a log in a storage; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
+ *   `shared`; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
  *   `keep` throws; the reason of the signal
  * @property {(listener: (map: import('./space/types').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
  *   with a map from the seqs before to those since; returns a function that removes it
@@ -164,7 +164,7 @@
  *   `flumelog:invalid`, `flumelog:read-only`, errors of the operating system: nothing is trimmed, or, if `start` has moved, the space will be freed later
  * @property {(name: string) => Cursor<T>} cursor a named position in the log that survives restarts, beside the log in a file of its own. A
  *   process holds it until the cursor, or the log, is closed; the same name gives the same cursor until then. Throws
- *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`, or the log is in a storage
+ *   `flumelog:invalid` if the name is not 1 to 64 letters, digits, `-` or `_`
  * @property {(cb: (err: CallbackError | null, cursors: CursorInfo[]) => void) => void} cursors lists the cursors of the log, by name
  * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
  *   backup up to date

@@ -20,7 +20,7 @@ const { SourceLog } = require('./source-log')
  * @property {{ opened: import('../opening').Opened | null }} state
  * @property {import('../storage/path-file').LogFile} file
  * @property {(cb: (err: Error | null) => void) => void} whenFresh
- * @property {string | null} filename
+ * @property {string} filename
  * @property {boolean} isClosed
  * @property {unknown} closing null: `close` was not called
  *
@@ -133,7 +133,7 @@ async function openSource (log) {
  * @param {string} target as the caller gave it
  */
 function mustBeAnother (file, name, target) {
-  if (file.location !== null && isSameFile(file.location.path, name)) throw errors.invalid(`${target}: the target is the log itself; choose another name`)
+  if (isSameFile(file.location.path, name)) throw errors.invalid(`${target}: the target is the log itself; choose another name`)
   if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(target)
 }
 

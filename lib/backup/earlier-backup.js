@@ -45,8 +45,8 @@ class EarlierBackup {
     this.extent = extent
     this.io = extent.io
     this.blockSize = source.blockSize
-    this.metadataFile = /** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata)
-    this.path = /** @type {import('../storage/location').Location} */ (file.location).path
+    this.metadataFile = file.metadata
+    this.path = file.location.path
     this.generation = generationOf(metadata.source)
     this.log = metadata.source?.log ?? randomUUID()
     /** Whether it was made as a backup of this log, or of one that is a copy of this one, or of which this one is a copy. */

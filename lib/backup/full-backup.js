@@ -28,10 +28,10 @@ function makeFullBackup (source, name, target, earlier, work) {
   return writeUnfinished(name, target, work, async (file, unfinished) => {
     const copied = await copyAll(source, file, work)
     // who can read the log can read its backup; some file systems have no modes
-    if (source.status !== null) inheritMode(unfinished, source.status)
+    inheritMode(unfinished, source.status)
     return copied
   }, async (copied, unfinished) => {
-    const origin = await originOf(promises(source.file), source.file.location?.path ?? null, source.blockSize)
+    const origin = await originOf(promises(source.file), source.file.location.path, source.blockSize)
     // compacted since it was copied: another id, and a map, are true of the log now
     if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
     if (earlier === null) {

@@ -36,8 +36,8 @@ class SourceLog {
     /** Offset of the first block; it moves if the log is trimmed while it is backed up. */
     this.start = blocks.start
     this.end = blocks.end
-    /** Now: a log that is closed meanwhile has none. Null: a storage. */
-    this.status = file.location === null ? null : file.status()
+    /** Now: a log that is closed meanwhile has none. */
+    this.status = file.status()
   }
 
   /**

@@ -89,9 +89,9 @@ class LogBlocks {
     return this.#opened.follower !== null
   }
 
-  /** The path of the file, absolute; null: the log is in a storage. */
+  /** The path of the file, absolute. */
   get path () {
-    return this.#log.file.location?.path ?? null
+    return this.#log.file.location.path
   }
 
   /** Bytes that the file occupies on the disk; null: not known. */
@@ -221,7 +221,7 @@ class LogBlocks {
     return resultOf(cb => this.#log.file.size(cb))
   }
 
-  /** @returns {Promise<WriterState | null>} null: the log was closed, or is in a storage */
+  /** @returns {Promise<WriterState | null>} null: the log was closed */
   async writerState () {
     const point = await readPoint(promises(this.#log.file))
     if (point === null) return null

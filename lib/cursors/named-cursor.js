@@ -47,7 +47,7 @@ class NamedCursor {
     this.name = name
     this.file = new CursorFile(filename, name, {
       given: log.filename + filename.slice(cursors.path.length),
-      folder: /** @type {import('../storage/location').Location} */ (file.location).folder,
+      folder: file.location.folder,
       logStatus: file.status,
       isLocking: settings.lock !== false,
       blocking: settings.blocking

@@ -89,11 +89,8 @@ class NamedCursors {
     return members
   }
 
-  /** @throws flumelog:invalid */
   get path () {
-    const { location } = this.log.file
-    if (location === null) throw errors.invalid('cursors are files beside the log, and this log is in a storage; open it by its path')
-    return location.path
+    return this.log.file.location.path
   }
 
   /** @param {NamedCursor} cursor that is closed, or could not be opened */

@@ -23,7 +23,7 @@ const BLOCK_RETRIES = 200
  *
  * @typedef {object} Extent
  * @property {Io} io
- * @property {string | null} filename
+ * @property {string} filename
  * @property {number} blockSize in bytes
  * @property {number} size the file's, in bytes; with a live writer, the acknowledged offset: bytes
  *   behind it are being written
@@ -56,7 +56,7 @@ async function openExtent (file, exclusive = false) {
 
 /**
  * @param {Io} io open
- * @param {string | null} filename
+ * @param {string} filename
  * @param {boolean} exclusive
  * @returns {Promise<Extent>}
  */
@@ -92,7 +92,7 @@ async function assertLog (filename) {
  * Where a live writer cannot be detected, the file may end within a record that is complete a
  * moment later.
  * @param {Io} io
- * @param {string | null} filename
+ * @param {string} filename
  */
 async function findEndOnceQuiet (io, filename) {
   /** @type {Error | null} */
@@ -110,7 +110,7 @@ async function findEndOnceQuiet (io, filename) {
 /**
  * A disk that is failing cannot read some of its sectors.
  * @param {Io} io
- * @param {string | null} filename
+ * @param {string} filename
  * @param {(err: Error) => void} [onfailure] called when a read fails
  * @returns {Read} zeros stand for these
  */
@@ -135,7 +135,7 @@ function readableParts (io, filename, onfailure = () => {}) {
 
 /**
  * @param {Io} io
- * @param {string | null} filename
+ * @param {string} filename
  * @param {number} size that it had
  */
 async function assertNotShrunk (io, filename, size) {
@@ -169,7 +169,7 @@ async function refresh (extent) {
 async function startOf ({ io, filename, blockSize }, size, point) {
   if (point !== null) return point.start
   const read = readableParts(io, filename)
-  const options = { blockSize, checksum: true, isWhole: () => true, canHavePoint: io.hasMetadata }
+  const options = { blockSize, checksum: true, isWhole: () => true }
   return (await findEnd(read, size, null, options)).start
 }
 

@@ -29,7 +29,7 @@ async function writeUnfinished (name, given, work, write, place) {
   mustBeNoSideFile(name)
   // by the thread pool: one piece is written while the next one is read
   const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
-  const { path: unfinished, newFolders } = /** @type {import('../storage/location').Location} */ (file.location)
+  const { path: unfinished, newFolders } = file.location
   const io = promises(file)
   const remove = () => fs.rmSync(unfinished, { force: true })
   let stopListening = () => {}

@@ -26,7 +26,7 @@ async function openOffsetMap (log) {
   const logFile = pathFile(log, { readOnly: true, lock: false })
   const { io } = await openExtent(logFile)
   const { id } = generationOf((await readOwn(io).finally(() => io.close()))?.metadata)
-  const file = await OffsetMap.open(/** @type {import('../storage/location').Location} */ (logFile.location).path, id)
+  const file = await OffsetMap.open(logFile.location.path, id)
   if (file === null) return null
   return {
     id: file.id,

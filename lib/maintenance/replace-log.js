@@ -38,7 +38,7 @@ const { giveName } = require('./new-log')
 
 /**
  * @param {import('../storage/promisified-file').Io} io of a log that is open
- * @param {string | null} name its path; null: it is in a storage
+ * @param {string} name its path
  * @param {number} blockSize of the log
  * @returns {Promise<Origin>} for a copy of it
  */

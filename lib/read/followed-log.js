@@ -94,9 +94,7 @@ class FollowedLog {
    * @returns {Promise<number | null>} up to where the live writer has acknowledged appends; null: more has changed
    */
   async publishedEnd (point) {
-    const { metadata } = this.file
-    if (metadata === null) return null
-    const { version, published } = await metadata.peek()
+    const { version, published } = await this.file.metadata.peek()
     return version === point.version ? published : null
   }
 
@@ -300,7 +298,7 @@ class FollowedLog {
   async isUpToDate () {
     const { point, state, blocks, file, io } = this
     // who cannot be seen to write may write
-    if ((point !== null && !point.isHeld) || !file.location) return false
+    if (point !== null && !point.isHeld) return false
     const fileState = stateOfFile(file)
     const own = await readOwn(io)
     const now = openPoint(own)
@@ -314,7 +312,7 @@ class FollowedLog {
   async isUnchanged (state) {
     const { file, io } = this
     // one small read, as long as a writer has the log open
-    if (file.metadata && (await file.metadata.peek()).version === state) return true
+    if ((await file.metadata.peek()).version === state) return true
     const fileState = stateOfFile(file)
     return stateOf(await readOwn(io), fileState) === state
   }
@@ -371,7 +369,6 @@ function stateOf (own, fileState) {
  * @returns {string} another one after another program has changed the file
  */
 function stateOfFile (file) {
-  if (!file.location) return ''
   const { size, mtimeMs, ctimeMs } = file.status()
   return `${size} ${mtimeMs} ${ctimeMs}`
 }

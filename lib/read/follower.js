@@ -82,7 +82,7 @@ class Follower {
     blocks.start = end.found.start
     blocks.follower = this
     this.running = true
-    this.watch = file.watch === null || this.options.isClient ? null : file.watch(() => this.poll())
+    this.watch = this.options.isClient ? null : file.watch(() => this.poll())
     this.log.override(end.point)
     this.log.show(end, blocks.tail)
     // FILE.meta may have been that of another file already

@@ -9,7 +9,7 @@ const errors = require('../errors')
 
 class NextChange {
   /**
-   * @param {{ filename: string | null, since: import('../types').Since, streams: import('./open-streams').OpenStreams }} log
+   * @param {{ filename: string, since: import('../types').Since, streams: import('./open-streams').OpenStreams }} log
    * @param {Changed} cb
    */
   constructor (log, cb) {

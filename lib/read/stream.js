@@ -28,7 +28,7 @@ const MAX_DEPTH = 64
  * @property {Decode | null} decode null: values are given as they are stored
  * @property {boolean} takesText whether `decode` is given text, and not a Buffer
  * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
- * @property {string | null} filename
+ * @property {string} filename
  * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
  * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
  * @property {import('./open-streams').OpenStreams} streams

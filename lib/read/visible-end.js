@@ -34,7 +34,7 @@ const MAX_READS = 100
 /**
  * @param {Io} io
  * @param {Read} read
- * @param {string | null} filename for messages
+ * @param {string} filename for messages
  * @param {VisibleEndOptions} options
  * @returns {Promise<VisibleEnd>} all of it as it was at one moment: nothing was rewritten while it was read
  */
@@ -58,7 +58,7 @@ async function findVisibleEnd (io, read, filename, options) {
 /**
  * @param {Io} io
  * @param {Read} read
- * @param {string | null} filename
+ * @param {string} filename
  * @param {Own | null} own
  * @param {number} size the file's, in bytes
  * @param {VisibleEndOptions} options
@@ -69,8 +69,8 @@ async function endOf (io, read, filename, own, size, options) {
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then
   const part = visiblePart(point !== null && point.start > size ? null : point, size, options.shown ?? 0)
-  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point, io.hasMetadata)
-  const found = await findWholeEnd(read, part.size, part.point, { ...options, blockSize, canHavePoint: io.hasMetadata })
+  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
+  const found = await findWholeEnd(read, part.size, part.point, { ...options, blockSize })
   return { blockSize, size: part.size, own, point, found }
 }
 

@@ -7,7 +7,6 @@ const { MAX_BLOCK_SIZE, paddingSize } = require('../format/layout')
 const { blockSizeOfSample, firstPadding, isSealed } = require('../format/block-size')
 const errors = require('../errors')
 const { looksLikeLog } = require('./likeness')
-const { isUnfinishedBatch } = require('./whole-records')
 
 /** Bytes read in one place of the file. */
 const SAMPLE_SIZE = 2 * MAX_BLOCK_SIZE
@@ -23,15 +22,14 @@ const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
  * @param {number} size the file's, in bytes
  * @param {number | undefined} given the caller's, if there is one
  * @param {number} usual the size of a new log
- * @param {string | null} filename for messages
+ * @param {string} filename for messages
  * @param {{ blockSize: number, end?: number, offset?: number } | null} [known] the metadata of the file, or its recovery point: with it, it is a log, though a crash
  *   may have left nothing that looks like one
- * @param {boolean} [canHavePoint] default true; false for a storage: no name can be mistaken, and a crash leaves no recovery point
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
  *   flumelog:not-a-log if it is not empty, and nothing shows it to be a log
  */
-async function findBlockSize (read, size, given, usual, filename, known = null, canHavePoint = true) {
+async function findBlockSize (read, size, given, usual, filename, known = null) {
   if (size === 0) return given ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
@@ -52,9 +50,7 @@ async function findBlockSize (read, size, given, usual, filename, known = null, 
   const elsewhere = await blockSizeElsewhere(read, size, head, given)
   if (elsewhere !== undefined) return confirmed(elsewhere, given, filename)
   const guess = given ?? usual
-  const isLog = end === size || looksLikeLog(head, size, end, guess) ||
-    (!canHavePoint && (end > 0 || isUnfinishedBatch(head.subarray(0, guess), guess)))
-  if (!isLog) throw errors.notALog(filename)
+  if (end !== size && !looksLikeLog(head, size, end, guess)) throw errors.notALog(filename)
   if (hasRoom) return guess
   throw errors.blockSize(filename, Number(given), `a block of the file holds records up to position ${end}, so its blocks are larger`)
 }
@@ -62,7 +58,7 @@ async function findBlockSize (read, size, given, usual, filename, known = null, 
 /**
  * @param {number} found
  * @param {number | undefined} given
- * @param {string | null} filename
+ * @param {string} filename
  * @returns {number}
  */
 function confirmed (found, given, filename) {

@@ -9,12 +9,10 @@ const { paddingStart } = require('../format/layout')
 const { Block } = require('../format/block')
 const { findStart } = require('./find-start')
 const { ownPatches, patchesBefore, withPatches } = require('./own-patches')
-const { endOfLastBlock, endOfUnsynced, isUnfinishedBatch, lastRecord } = require('./whole-records')
+const { endOfLastBlock, endOfUnsynced, lastRecord } = require('./whole-records')
 
 /** Bytes read at a time. */
 const READ_SIZE = 1024 * 1024
-/** The most that a writer writes at a time (MAX_WRITE of the writer), and so behind an unfinished atomic batch. */
-const MAX_WRITE = 1024 * 1024
 /** A block's last bytes hold where its padding starts, a tail's a length: no log ends with more zeros. */
 const MAX_FINAL_ZEROS = 3
 
@@ -34,8 +32,7 @@ const MAX_FINAL_ZEROS = 3
  * @property {import('./recovery-point').RecoveryPoint | null} point
  *
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
- * @typedef {import('./whole-records').RecoverOptions & { canHavePoint?: boolean, large?: boolean }} FindOptions
- *   canHavePoint: default true; false for a storage, since its crashes leave no recovery point. large: as the option of a log
+ * @typedef {import('./whole-records').RecoverOptions & { large?: boolean }} FindOptions large: as the option of a log
  */
 
 /**
@@ -53,7 +50,7 @@ async function findEnd (read, size, point, options) {
   // whole blocks of zeros at the end are a hole
   const dataEnd = Math.min(size, Math.ceil((lastByte + 1) / blockSize) * blockSize)
   const end = point === null
-    ? await endWithoutPoint(readLast, dataEnd, options)
+    ? await endWithoutPoint(readLast, dataEnd, blockSize)
     : await endAfterCrash(readLast, dataEnd, point.offset, deleted, options)
   const start = point?.start ?? await findStart(readLast, end, blockSize)
   const tail = await blockAt(readLast, end, blockSize)
@@ -140,32 +137,13 @@ async function endAfterCrash (read, size, offset, deleted, options) {
 /**
  * @param {Read} read
  * @param {number} size
- * @param {FindOptions} options
+ * @param {number} blockSize
  * @returns {Promise<number>} where the log ends
  */
-async function endWithoutPoint (read, size, { blockSize, canHavePoint = true }) {
+async function endWithoutPoint (read, size, blockSize) {
   if (size === 0) return 0
-  const batch = canHavePoint ? -1 : await unfinishedBatch(read, size, blockSize)
-  if (batch !== -1) return batch
   const start = size - 1 - (size - 1) % blockSize
   return start + endOfLastBlock(await read(start, size - start), blockSize)
-}
-
-/**
- * @param {Read} read
- * @param {number} size
- * @param {number} blockSize
- * @returns {Promise<number>} the offset of an atomic batch whose writing was interrupted, the first if there are
- *   several; -1 if there is none
- */
-async function unfinishedBatch (read, size, blockSize) {
-  const first = Math.max(0, size - MAX_WRITE - blockSize)
-  const from = first - first % blockSize
-  const bytes = await read(from, size - from)
-  for (let start = 0; start < bytes.length; start += blockSize) {
-    if (isUnfinishedBatch(bytes.subarray(start, start + blockSize), blockSize)) return from + start
-  }
-  return -1
 }
 
 /**

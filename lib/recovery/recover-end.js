@@ -13,7 +13,7 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
  * @param {import('../storage/promisified-file').Io} io
- * @param {string | null} filename for messages
+ * @param {string} filename for messages
  * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean }} options blockSize: what the caller asked for
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
  *   generation: import('../storage/metadata-text').Generation }>}
@@ -22,15 +22,13 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole, large }) {
   const size = await io.size()
   const { metadata, point } = await loadMetadata(io, size)
-  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata, io.hasMetadata)
-  const options = { blockSize, checksum, isWhole, large, canHavePoint: io.hasMetadata }
+  const blockSize = await findBlockSize(io.read, size, wanted, DEFAULT_BLOCK_SIZE, filename, metadata)
+  const options = { blockSize, checksum, isWhole, large }
   const found = await findWholeEnd(io.read, size, point, options)
   // with another codec than the log's, nothing that was acknowledged since the last fsync would be whole
   if (found.cut > 0) await refuseWrongCodec(io, found, size, options, filename)
   const mustRecover = point !== null || found.cut > 0 || found.damagedTail !== null
   const cutName = mustRecover ? await recover(io, found, blockSize) : null
-  // of a storage, nothing tells whether it was closed: what a killed process wrote may not be durable
-  if (!io.hasMetadata && !mustRecover && size > 0) await io.sync()
   const cut = found.cut > 0 ? { offset: found.kept, bytes: found.cut, filename: cutName } : null
   if (point !== null) await noteRecovered(io, found, blockSize)
   return { blockSize, found, cut, recovered: mustRecover ? found.recovered : 0, generation: generationOf(metadata) }
@@ -43,13 +41,13 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
  *   metadata: null if there is none that belongs to the file. point: null if the log was closed
  */
 async function loadMetadata (io, size) {
-  await io.metadata?.removeUnfinished()
-  const found = await io.readMetadata()
+  await io.metadata.removeUnfinished()
+  const found = await io.metadata.read()
   const own = found && await ownMetadata(io.read, size, found.metadata, false)
-  if (io.metadata !== null) io.metadata.load(own, found?.size ?? 0)
+  io.metadata.load(own, found?.size ?? 0)
   if (found === null || own === null) return { metadata: null, point: null }
   // the compaction has ended
-  if (io.metadata !== null && found.metadata.next !== null) io.metadata.mustReplace = true
+  if (found.metadata.next !== null) io.metadata.mustReplace = true
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, found.published, false) }
 }
 
@@ -58,7 +56,7 @@ async function loadMetadata (io, size) {
  * @param {import('./find-end').Found} found of a log that is to be truncated
  * @param {number} size the file's, in bytes
  * @param {import('./whole-records').RecoverOptions} options
- * @param {string | null} filename
+ * @param {string} filename
  * @throws flumelog:invalid if nothing shows that the codec is the log's
  */
 async function refuseWrongCodec (io, { kept, lastSeq }, size, options, filename) {
@@ -78,7 +76,7 @@ async function refuseWrongCodec (io, { kept, lastSeq }, size, options, filename)
  * @param {number} blockSize
  */
 async function noteRecovered (io, { start }, blockSize) {
-  const metadata = /** @type {import('../storage/metadata-file').MetadataFile} */ (io.metadata)
+  const { metadata } = io
   const end = await io.size()
   const before = /** @type {import('../storage/metadata-text').Metadata} */ (metadata.metadata)
   const place = { end, tie: await tieAt(io.read, end, blockSize, []), start, freed: start, blockSize, dropped: Number.MAX_SAFE_INTEGER }

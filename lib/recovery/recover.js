@@ -22,7 +22,7 @@ async function recover (io, found, blockSize) {
   if (found.patches.length > 0 || trim !== null) {
     // killed in the middle, the next opening must find the rest of these blocks, and what belongs there
     await io.sync()
-    await io.syncMetadata()
+    await io.metadata.sync()
   }
   for (const { offset, data } of found.patches) await io.write(offset, data)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)

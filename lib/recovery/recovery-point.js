@@ -30,14 +30,14 @@ const FIRST_ID = '0'
  */
 async function readOwn (io) {
   for (;;) {
-    const found = await io.readMetadata()
+    const found = await io.metadata.read()
     if (found === null) return null
     // a live writer has written it for the log that it has open
     if (found.isHeld && found.metadata.next === null) return found
     const metadata = await ownMetadata(io.read, await io.size(), found.metadata, found.isHeld)
     if (metadata !== null && metadata.next === null) return { ...found, metadata }
     // it does not match this file, or a writer has deleted the record that ties it to the file, after it had written that here
-    if ((await io.readMetadata())?.version === found.version) return metadata && { ...found, metadata }
+    if ((await io.metadata.read())?.version === found.version) return metadata && { ...found, metadata }
   }
 }
 

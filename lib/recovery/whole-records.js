@@ -152,40 +152,4 @@ function isFrame (bytes, start, end) {
   return frameProblem(bytes, start, end) === null && layout.nextPosition(bytes, start) === end
 }
 
-/**
- * Without a recovery point, an atomic batch starts a block, whose first length is written last.
- * @param {Buffer} block shorter than `blockSize` if the file ends in it
- * @param {number} blockSize in bytes
- * @returns {boolean} whether nothing but the first length is missing of records that were appended
- */
-function isUnfinishedBatch (block, blockSize) {
-  if (block.length < layout.FRAME_SIZE + 1 || layout.readLength(block, 0) !== 0) return false
-  const isSealed = block.length === blockSize
-  const end = isSealed ? layout.paddingStart(block) : block.length
-  if (end > block.length) return false
-  const firstEnd = endOfFirst(block, end)
-  if (firstEnd === -1) return false
-  const finished = Buffer.from(block)
-  finished.writeUInt16LE(firstEnd - layout.FRAME_SIZE, 0)
-  // a trim that was interrupted takes the first length, too
-  if (layout.isDeleted(finished, 0)) return false
-  return isSealed ? findProblem(finished, true) === null : endOfRecords(finished, 0, end) === end
-}
-
-/**
- * @param {Buffer} block of which the first length is unknown
- * @param {number} end of its records
- * @returns {number} where the first record ends, going backward; -1 if there is no such record
- */
-function endOfFirst (block, end) {
-  let position = end
-  while (position > layout.FRAME_SIZE) {
-    const start = layout.previousPosition(block, position)
-    if (start === 0) return position
-    if (start < 0 || !isFrame(block, start, position)) return -1
-    position = start
-  }
-  return -1
-}
-
-module.exports = { endOfUnsynced, hasWhole, isRefusedByCodec, endOfLastBlock, lastFrame, lastRecord, isUnfinishedBatch }
+module.exports = { endOfUnsynced, hasWhole, isRefusedByCodec, endOfLastBlock, lastFrame, lastRecord }

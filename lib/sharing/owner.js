@@ -28,7 +28,7 @@ class Owner {
     const { file, clock } = context
     this.context = context
     this.io = io
-    this.clients = new KnownClients(/** @type {import('../storage/metadata-file').MetadataFile} */ (file.metadata), clock)
+    this.clients = new KnownClients(file.metadata, clock)
     this.server = new Server(this.clients, clock)
     /** Set when the log is open. @type {Writer} */
     this.writer = /** @type {any} */ (null)
@@ -49,7 +49,7 @@ class Owner {
   async open (before) {
     const { io, context, clients, server } = this
     const { file, settings, records, limits, listeners, clock } = context
-    const { path } = /** @type {import('../storage/location').Location} */ (file.location)
+    const { path } = file.location
     // before it needs space: the disk may be full
     await removeUnfinished(path)
     const { checksum } = settings
@@ -142,7 +142,7 @@ class Owner {
  * The log is found to end in this block; readers that are in the block where it ended before go on from there.
  * @param {import('../read/block-cache').BlockCache} blocks
  * @param {import('../format/block').Block} tail
- * @param {string | null} filename
+ * @param {string} filename
  */
 async function moveTail (blocks, tail, filename) {
   const before = blocks.tail

@@ -81,7 +81,7 @@ class RemoteAppender extends Appender {
 
 class RemoteWriter {
   /**
-   * @param {string | null} filename
+   * @param {string} filename
    * @param {import('../write/appender').Limits} limits
    * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
    * @param {Listeners} listeners

@@ -11,11 +11,10 @@
 // What callers see does not depend on it: while there is no owner, calls wait.
 
 const crypto = require('crypto')
-const { promisify } = require('util')
 const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { openReader } = require('../space/open-reader')
-const { noLockReason } = require('../storage/lock')
+const { canLock, noLockReason } = require('../storage/lock')
 const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt } = require('./adopt')
@@ -46,7 +45,7 @@ class Sharing {
     this.io = promises(file)
     this.clock = clock
     this.timeout = settings.timeout
-    this.address = new Address(/** @type {import('../storage/location').Location} */ (file.location).path)
+    this.address = new Address(file.location.path)
     this.clientId = crypto.randomBytes(ID_SIZE).toString('hex')
     /** @type {'owner' | 'client' | null} */
     this.role = null
@@ -83,7 +82,7 @@ class Sharing {
   async open () {
     try {
       await this.io.open()
-      if (this.file.tryLock === null) throw errors.cannotShare(this.file.filename, noLockReason)
+      if (!canLock) throw errors.cannotShare(this.file.filename, noLockReason)
       await this.join(this.clock.now() + this.timeout)
       return { opened: /** @type {Opened} */ (this.opened), lastSeq: this.lastSeq }
     } catch (err) {
@@ -111,7 +110,7 @@ class Sharing {
       // or the log might become another file under its lock
       await this.follower?.stop()
       if (this.isClosed) return
-      if (this.tryLock()) {
+      if (this.file.tryLock()) {
         this.takeover = this.own(isOpening)
         const isOwner = await this.takeover.finally(() => { this.takeover = null })
         if (isOwner) return
@@ -122,10 +121,6 @@ class Sharing {
       if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout, this.file.lockHolder())
       await this.pause(pause)
     }
-  }
-
-  tryLock () {
-    return /** @type {() => boolean} */ (this.file.tryLock)()
   }
 
   /**
@@ -312,10 +307,9 @@ class Sharing {
   async follow (replaced) {
     const { file, follower } = this
     if (follower !== null) return this.catchUp(follower)
-    const { openSuccessor, moveTo } = /** @type {{ [name in 'openSuccessor' | 'moveTo']: NonNullable<typeof file[name]> }} */ (file)
     try {
       if (replaced.code !== 'flumelog:replaced') throw replaced
-      moveTo(Number(await promisify(openSuccessor)()), 0)
+      file.moveTo(await file.openSuccessor(), 0)
     } catch (err) {
       if (/** @type {any} */ (err).code === 'ENOENT') throw replaced
       this.problem = err
@@ -380,7 +374,7 @@ class Sharing {
     try {
       const replaced = await io.checkPath().then(() => null, err => err)
       if (replaced !== null) {
-        file.unlock?.()
+        file.unlock()
         this.follower?.resume()
         await this.follow(replaced)
         return false
@@ -391,7 +385,7 @@ class Sharing {
       return true
     } catch (err) {
       await owner.server.close().catch(() => {})
-      file.unlock?.()
+      file.unlock()
       if (isOpening || isFinal(err)) throw err
       // a full disk, for example
       this.follower?.resume()

@@ -6,7 +6,6 @@ const errors = require('../errors')
 const { callAll, mustBeFunction, promised, rethrowLater } = require('../callbacks')
 const { onAbort } = require('../signal')
 const { workFor } = require('../work')
-const { Writer } = require('../write/writer')
 const { Compaction } = require('./compaction')
 
 /**
@@ -121,16 +120,15 @@ class Compacting {
   }
 
   /**
-   * @returns {Writer}
+   * @returns {import('../write/writer').Writer}
    * @throws why the log cannot be compacted
    */
   writer () {
-    const { state, filename, file } = this.log
+    const { state, filename } = this.log
     const writer = state.opened?.writer ?? null
     if (this.log.refusal !== null) throw this.log.refusal
     if (writer === null) throw errors.readOnly(filename, 'compact')
-    if (!(writer instanceof Writer) || file.moveTo === null) throw errors.invalid('only a log in a file can be compacted; this one is in a storage')
-    return writer
+    return /** @type {import('../write/writer').Writer} */ (writer)
   }
 
   /**

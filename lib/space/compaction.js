@@ -84,7 +84,7 @@ class Compaction {
   /** @returns {Promise<Compacted>} */
   async run () {
     const { file, writer } = this
-    const { path } = /** @type {import('../storage/location').Location} */ (file.location)
+    const { path } = file.location
     try {
       await writer.clients.whenFollowed()
       this.throwIfStopped()
@@ -127,7 +127,7 @@ class Compaction {
     this.fds.push(this.map.fd)
     this.target = await CompactedFile.create(unfinished, { blockSize, checksum, base }, this.map)
     this.fds.push(this.target.fd)
-    file.prepareSuccessor?.(this.target.fd)
+    file.prepareSuccessor(this.target.fd)
   }
 
   /** @param {string} path */

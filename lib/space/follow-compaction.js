@@ -22,15 +22,13 @@ const read = promisify(fs.read)
  */
 async function followCompaction (follower, replaced) {
   const { file, blocks } = follower
-  const { openSuccessor, moveTo, location } = file
-  if (openSuccessor === null || moveTo === null || location === null) throw replaced
   // before the map: if that leads away from the old file, this is the file that it leads to, or it was replaced since
-  const fd = Number(await promisify(openSuccessor)().catch(() => { throw replaced }))
+  const fd = await file.openSuccessor().catch(() => { throw replaced })
   /** @type {OffsetMap | null} */
   let map = null
   let isMoved = false
   try {
-    map = await OffsetMap.open(location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
+    map = await OffsetMap.open(file.location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
     if (map === null || map.previousId !== follower.id) throw replaced
     map.load()
     const end = await follower.log.find(ioOf(follower.io, fd))
@@ -38,7 +36,7 @@ async function followCompaction (follower, replaced) {
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
     if (blockSize !== blocks.blockSize) follower.log.resize(blockSize)
-    moveTo(fd, map.base)
+    file.moveTo(fd, map.base)
     blocks.moveTo(follower.log.tailOf(found), found.start, map.base)
     follower.moveTo(end, map)
   } catch (err) {

@@ -2,7 +2,6 @@
 
 // Opens a log for a process that does not write it: a read-only log, or the client of a shared log.
 
-const { promisify } = require('util')
 const { findFollowed } = require('../read/followed-log')
 const { Follower } = require('../read/follower')
 const { openBlocks } = require('../read/open-blocks')
@@ -32,15 +31,15 @@ const MAX_OPENS = 100
  * @returns {Promise<Opened>}
  */
 async function openReader (context, io, options) {
-  const { openSuccessor, moveTo } = context.file
+  const { file } = context
   for (let opens = 1; ; opens++) {
     try {
       return await openFollower(context, io, options)
     } catch (err) {
       const isReplaced = /** @type {NodeJS.ErrnoException} */ (err).code === 'flumelog:replaced'
-      if (!isReplaced || openSuccessor === null || moveTo === null || opens === MAX_OPENS) throw err
+      if (!isReplaced || opens === MAX_OPENS) throw err
       // the log is another file by now
-      moveTo(Number(await promisify(openSuccessor)().catch(() => { throw err })), 0)
+      file.moveTo(await file.openSuccessor().catch(() => { throw err }), 0)
     }
   }
 }

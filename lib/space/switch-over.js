@@ -61,7 +61,7 @@ async function copyAndMove (compaction) {
  */
 async function rename (compaction, tail, offsetMap) {
   const { base, file, target, writer, blocks: { blockSize } } = compaction
-  const { path, folder } = /** @type {import('../storage/location').Location} */ (file.location)
+  const { path, folder } = file.location
   const { unfinished } = namesOf(path)
   offsetMap.load()
   await syncFolder(folder)
@@ -102,7 +102,7 @@ function readAt (fd, offset, size) {
  */
 function move (compaction, tail, map) {
   const { writer, file, blocks, base, target, compacting } = compaction
-  file.moveTo?.(target.fd, base)
+  file.moveTo(target.fd, base)
   const before = writer.acknowledged
   const { start } = blocks
   const block = tail.move()

@@ -8,7 +8,7 @@ const { format } = require('../format-value')
 const { optionNames } = require('../option-names')
 
 /**
- * @typedef {{ filename: string | null, state: { opened: import('../opening').Opened | null }, whenFresh: (cb: (err: Error | null) => void) => void }} Log
+ * @typedef {{ filename: string, state: { opened: import('../opening').Opened | null }, whenFresh: (cb: (err: Error | null) => void) => void }} Log
  * @typedef {import('./types').TrimOptions} TrimOptions
  */
 

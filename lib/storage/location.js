@@ -34,11 +34,11 @@ const MAX_LINKS = 40
 function locate (filename, readOnly) {
   const location = { path: path.resolve(filename), folder: '', newFolders: /** @type {string[]} */ ([]), problem: /** @type {unknown} */ (null) }
   try {
-    checkName(filename, location.path, readOnly)
+    checkName(filename, location.path)
     // now, and not when the log is opened: flumedb's views start to put their files beside the log at once
     if (!readOnly) location.newFolders = createFolders(path.dirname(location.path))
     location.path = resolveLinks(location.path)
-    checkName(filename, location.path, readOnly)
+    checkName(filename, location.path)
   } catch (err) {
     location.problem = err
   }
@@ -47,23 +47,13 @@ function locate (filename, readOnly) {
 }
 
 /**
- * Before anything is created: with a longer name, the metadata could not be written.
+ * Before anything is created: with a longer name, the log could not have its other files.
  * @param {string} filename
  * @param {string} resolved
- * @param {boolean} readOnly
  */
-function checkName (filename, resolved, readOnly) {
-  if (!readOnly && !hasRoomForSuffix(resolved)) {
-    throw errors.nameTooLong(filename, Buffer.byteLength(path.basename(resolved)), MAX_NAME - LONGEST_SUFFIX.length)
-  }
-}
-
-/**
- * @param {string} filename
- * @returns {boolean} whether there can be metadata beside it
- */
-function hasRoomForSuffix (filename) {
-  return Buffer.byteLength(path.basename(filename)) <= MAX_NAME - LONGEST_SUFFIX.length
+function checkName (filename, resolved) {
+  const size = Buffer.byteLength(path.basename(resolved))
+  if (size > MAX_NAME - LONGEST_SUFFIX.length) throw errors.nameTooLong(filename, size, MAX_NAME - LONGEST_SUFFIX.length)
 }
 
 /**
@@ -109,4 +99,4 @@ function mustBeNoSideFile (filename) {
   if (log !== undefined) throw errors.sideFile(filename, log)
 }
 
-module.exports = { locate, hasRoomForSuffix, mustBeNoSideFile }
+module.exports = { locate, mustBeNoSideFile }

@@ -1,8 +1,7 @@
 'use strict'
 
 // A log's file by its path, with its lock, its metadata and the files that keep what
-// recovery truncated. storage-file.js gives a
-// random-access-storage the same interface; members that it does not support are null there.
+// recovery truncated.
 
 const fs = require('fs')
 const { callbackify, promisify } = require('util')
@@ -10,8 +9,7 @@ const { systemClock } = require('../clock')
 const { writeCutFile } = require('./cut-file')
 const { FileIo } = require('./file-io')
 const { Holes } = require('./holes')
-const { hasRoomForSuffix, locate } = require('./location')
-const { canLock } = require('./lock')
+const { locate } = require('./location')
 const { lockHolder } = require('./lock-holder')
 const { MetadataFile } = require('./metadata-file')
 const { OpenedFile } = require('./opened-file')
@@ -25,7 +23,7 @@ const STAT_BLOCK_SIZE = 512
  * @typedef {(err: Error | null | undefined) => void} Done
  *
  * @typedef {object} LogFile
- * @property {string | null} filename as the caller gave it
+ * @property {string} filename as the caller gave it
  * @property {(cb: Done) => void} open
  * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read of the file that is open now: see `moveTo`
@@ -33,29 +31,29 @@ const STAT_BLOCK_SIZE = 512
  *   for small reads that a caller waits for; may call back at once. If `isShared`, the data may be longer, and is valid
  *   only until the next call of this
  * @property {(offset: number, sizes: number[], into: Buffer[] | null, cb: (err: Error | null, buffers?: Buffer[]) => void) => void} readMany
- *   what follows `offset`, in buffers of these sizes: in those of `into`, if there are any and the storage can, or in new ones
+ *   what follows `offset`, in buffers of these sizes: in those of `into`, if there are any, or in new ones
  * @property {(offset: number, data: Buffer, cb: Done) => void} write may call back at once
  * @property {(offset: number, buffers: Buffer[], cb: Done) => void} writeMany one after the other; may call back at once
  * @property {(offset: number, cb: Done) => void} truncate
  * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
  *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
- * @property {((fd: number) => void) | null} prepareSuccessor gives another open file the log's mode, owner and lock
- * @property {((cb: (err: Error | null, fd?: number) => void) => void) | null} openSuccessor opens the file that has the log's name by now
- * @property {((fd: number, base: number) => void) | null} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
+ * @property {(fd: number) => void} prepareSuccessor gives another open file the log's mode, owner and lock
+ * @property {() => Promise<number>} openSuccessor opens the file that has the log's name by now
+ * @property {(fd: number, base: number) => void} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
  *   what is before it from the file that it has replaced, for as long as reads of that are pending
  * @property {() => number | null} allocated bytes that the file takes; null: not known, or not open. Uses synchronous I/O
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {(cb: Done) => void} close
- * @property {import('./metadata-file').MetadataFile | null} metadata
+ * @property {import('./metadata-file').MetadataFile} metadata
  * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
  *   copies the bytes from `offset` to `end` into a file beside the log
- * @property {((cb: Done) => void) | null} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
- * @property {((onchange: () => void) => import('./watch').Watch) | null} watch tells when the file has changed
- * @property {import('./location').Location | null} location
- * @property {(() => boolean) | null} tryLock takes the lock that excludes other writers, if none has it; null: files cannot be locked here
+ * @property {(cb: Done) => void} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
+ * @property {(onchange: () => void) => import('./watch').Watch} watch tells when the file has changed
+ * @property {import('./location').Location} location
+ * @property {() => boolean} tryLock takes the lock that excludes other writers, if none has it
  * @property {() => number | null} lockHolder the id of the process that has the lock; null: it cannot be known
- * @property {(() => void) | null} unlock
+ * @property {() => void} unlock
  * @property {() => fs.Stats} status of the open file; uses synchronous I/O
  */
 
@@ -69,7 +67,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   const opened = new OpenedFile(filename, location, { readOnly, lock })
   const io = new FileIo(opened, new SyncIoBudget(blocking))
   const status = () => fs.fstatSync(opened.fd)
-  const metadata = hasRoomForSuffix(location.path) ? new MetadataFile(`${location.path}.meta`, location.folder, async () => status(), blocking) : null
+  const metadata = new MetadataFile(`${location.path}.meta`, location.folder, async () => status(), blocking)
   /** @type {LogFile['readMany']} */
   const readMany = (offset, sizes, into, cb) => io.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb)
   /** @type {LogFile['read']} */
@@ -101,16 +99,16 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     allocated: () => opened.identity.ino === 0n || io.isClosing ? null : allocatedBytes(status),
     checkPath: (cb) => io.checkPath(cb),
     prepareSuccessor: (fd) => opened.prepareSuccessor(fd),
-    openSuccessor: callbackify(() => opened.openSuccessor()),
+    openSuccessor: () => opened.openSuccessor(),
     moveTo: (fd, base) => opened.moveTo(fd, base),
-    tryLock: canLock ? () => opened.tryLock() : null,
+    tryLock: () => opened.tryLock(),
     lockHolder: () => lockHolder(opened.fd),
     unlock: () => opened.unlock(),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
     close: (cb) => io.close(() => {
-      metadata?.release()
-      metadata?.reader.close().catch(() => {})
+      metadata.release()
+      metadata.reader.close().catch(() => {})
       callbackify(() => opened.close())(cb)
     })
   }

@@ -17,10 +17,7 @@ const { promisify } = require('util')
  * @property {() => Promise<void>} close
  * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
  * @property {(offset: number, end: number) => Promise<string | null>} keepCut
- * @property {import('./metadata-file').MetadataFile | null} metadata null: the storage has none
- * @property {() => Promise<import('./metadata-reader').Read | null>} readMetadata null: there is none, or none that counts
- * @property {() => Promise<void>} syncMetadata makes durable what was read
- * @property {boolean} hasMetadata whether there can be metadata
+ * @property {import('./metadata-file').MetadataFile} metadata
  */
 
 /**
@@ -28,7 +25,6 @@ const { promisify } = require('util')
  * @returns {Io}
  */
 function promises (file) {
-  const { metadata, checkPath } = file
   return {
     open: promisify(file.open),
     size: /** @type {() => Promise<number>} */ (promisify(file.size)),
@@ -38,12 +34,9 @@ function promises (file) {
     punch: promisify(file.punch),
     sync: promisify(file.sync),
     close: promisify(file.close),
-    checkPath: checkPath ? promisify(checkPath) : async () => {},
+    checkPath: promisify(file.checkPath),
     keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
-    metadata,
-    readMetadata: async () => metadata === null ? null : metadata.read(),
-    syncMetadata: async () => metadata === null ? undefined : metadata.sync(),
-    hasMetadata: metadata !== null
+    metadata: file.metadata
   }
 }
 

@@ -11,8 +11,7 @@
 //     'interval'  -                                  within `syncInterval`; `sync`, `close`
 //     'never'     -                                  `sync`, `close`
 //
-// A storage without a recovery point gets the zeros at once. Of a block in which no other record is
-// left, all is deleted: it becomes a hole (see hole-maker.js).
+// Of a block in which no other record is left, all is deleted: it becomes a hole (see hole-maker.js).
 
 const layout = require('../format/layout')
 const { storedChecksum, writeChecksum } = require('../format/checksum')
@@ -76,9 +75,7 @@ class Deleter {
 
   /** Whether a power cut may undo deletions. */
   get hasUnsynced () {
-    const { metadata, deletions } = this.writer
-    if (this.file.metadata !== null) return metadata.hasUnsynced
-    return deletions.pending.size > 0 || deletions.hasUnsyncedZeros
+    return this.writer.metadata.hasUnsynced
   }
 
   /**
@@ -108,11 +105,8 @@ class Deleter {
 
   /** @param {Done} cb called when what was trimmed is as durable as what was deleted has to be */
   whenTrimIsDurable (cb) {
-    const { file, options: { sync }, writer } = this
-    if (file.metadata !== null && sync === 'always') callBack(writer.metadata.sync(), cb)
-    else if (file.metadata !== null) cb(null)
-    // only zeros tell of it
-    else callBack(writer.trimmer.free(), cb)
+    if (this.options.sync === 'always') callBack(this.writer.metadata.sync(), cb)
+    else cb(null)
   }
 
   /**
@@ -300,7 +294,7 @@ class Deleter {
    * @param {Change[]} changes gets one if there is something to change
    */
   prepare (block, requests, changes) {
-    const { blocks: { blockSize }, writer: { deletions } } = this
+    const { blocks: { blockSize } } = this
     const start = block.number * blockSize
     /** @type {Set<number>} */
     const positions = new Set()
@@ -325,10 +319,7 @@ class Deleter {
       changes.push({ block, after: holeOf(blockSize, deletion.checksum !== null), callbacks, deletion })
       return
     }
-    // a storage may have failed to get the zeros, or to make them durable
-    const isInDoubt = deletions.pending.has(block.number) || (this.options.sync === 'always' && deletions.hasUnsyncedZeros)
-    const mustRetry = this.file.metadata === null && isInDoubt
-    if (positions.size === 0 && !mustRetry) return answer(callbacks, null)
+    if (positions.size === 0) return answer(callbacks, null)
     if (isEmptied || !isWhole) this.holes.consider(block.number)
     const hasChecksum = isWhole && storedChecksum(block.buffer) !== 0
     const after = isWhole ? copyWithout(block.buffer, positions) : null
@@ -358,10 +349,8 @@ class Deleter {
         throw err
       }
       for (const change of changes) this.take(change)
-      if (this.file.metadata === null) await recorded.writeZeros(Infinity)
       // it is done without that: readers of the file get it patched until this succeeds
-      else if (isAlways) await recorded.writeZeros(MAX_BLOCKS).catch(() => {})
-      if (isAlways && this.file.metadata === null) await promised(cb => durability.syncAll(cb))
+      if (isAlways) await recorded.writeZeros(MAX_BLOCKS).catch(() => {})
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }

@@ -202,7 +202,8 @@ class Durability {
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
       this.lastSync = Math.max(this.lastSync, number)
-      this.checkPath(cb)
+      // data in an unlinked file is lost with the process
+      this.file.checkPath(cb)
     })
   }
 
@@ -212,19 +213,10 @@ class Durability {
    */
   confirmPath (cb) {
     if (this.failure !== null) return cb(this.failure)
-    this.checkPath((err) => {
+    this.file.checkPath((err) => {
       if (err) this.fail(err)
       cb(this.failure)
     })
-  }
-
-  /**
-   * Data in an unlinked file is lost with the process.
-   * @param {Done} cb
-   */
-  checkPath (cb) {
-    if (this.file.checkPath) this.file.checkPath(cb)
-    else cb(null)
   }
 
   /** @param {Error} failure */

@@ -41,7 +41,7 @@ class HoleMaker {
 
   /** Whether some may be made before the log is closed. */
   get mayHaveSome () {
-    return this.file.metadata !== null && (this.hasSome || this.writer.deletions.pending.size > 0)
+    return this.hasSome || this.writer.deletions.pending.size > 0
   }
 
   /** The first blocks that may be empty, and behind which the log goes on: the recovery point can be moved behind them. */
@@ -59,9 +59,9 @@ class HoleMaker {
    * @param {number} number
    */
   canBecomeHole (number) {
-    const { file, writer, blockSize } = this
+    const { writer, blockSize } = this
     const start = number * blockSize
-    return this.isOn && file.metadata !== null && start + blockSize < writer.metadata.end && !writer.metadata.isInDoubt(start)
+    return this.isOn && start + blockSize < writer.metadata.end && !writer.metadata.isInDoubt(start)
   }
 
   /**
@@ -69,15 +69,15 @@ class HoleMaker {
    * @returns {boolean} whether its blocks can become holes at once only when the recovery point has moved up
    */
   mustSettle ({ next, last }) {
-    const { file, writer, blockSize } = this
+    const { writer, blockSize } = this
     const { tail } = writer.blocks
     const end = Math.min(last + 1, tail.number) * blockSize
-    return file.metadata !== null && next < tail.number && end < writer.acknowledged && end >= writer.metadata.end
+    return next < tail.number && end < writer.acknowledged && end >= writer.metadata.end
   }
 
   /** @param {number} number of a block in which all records may be deleted now */
   consider (number) {
-    if (this.isOn && this.file.metadata !== null) this.emptied.add(number)
+    if (this.isOn) this.emptied.add(number)
   }
 
   /**

@@ -65,7 +65,7 @@ class MetadataKeeper {
 
   /** Whether it has to be written before the file is changed. */
   get mustBeWritten () {
-    return this.metadata !== null && (!this.isOpen || this.metadata.mustReplace)
+    return !this.isOpen || this.metadata.mustReplace
   }
 
   /** The recovery point; -1: there is none. */
@@ -80,18 +80,16 @@ class MetadataKeeper {
 
   /** What the file says. */
   get listed () {
-    return /** @type {Metadata} */ (/** @type {import('../storage/metadata-file').MetadataFile} */ (this.metadata).metadata)
+    return /** @type {Metadata} */ (this.metadata.metadata)
   }
 
   /**
    * @template T
    * @param {(metadata: import('../storage/metadata-file').MetadataFile) => Promise<T>} run
-   * @returns {Promise<T | undefined>} undefined: the log is in a storage
+   * @returns {Promise<T>}
    */
   change (run) {
-    const { metadata } = this
-    if (metadata === null) return Promise.resolve(undefined)
-    const done = this.last.then(() => run(metadata))
+    const done = this.last.then(() => run(this.metadata))
     this.last = done.catch(() => {})
     return done
   }
@@ -103,7 +101,7 @@ class MetadataKeeper {
 
   async ensureWritten () {
     const { metadata, progress } = this
-    if (metadata === null || !this.mustBeWritten) return
+    if (!this.mustBeWritten) return
     const hasClients = metadata.metadata !== null && Object.keys(metadata.metadata.clients).length > 0
     if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
     const { log = randomUUID() } = metadata.metadata ?? {}
@@ -162,8 +160,7 @@ class MetadataKeeper {
    */
   considerMove (step) {
     if (!this.isOpen || this.isMoving || this.isStopped) return
-    const isLong = this.metadata !== null && this.metadata.isLong
-    if (!isLong && this.progress.recoveryPoint - this.listed.end < step) return
+    if (!this.metadata.isLong && this.progress.recoveryPoint - this.listed.end < step) return
     this.isMoving = true
     const done = () => { this.isMoving = false }
     // durable, so that opening after a power cut reads little more than `step`; should it fail, the one that is there still holds
@@ -226,10 +223,8 @@ class MetadataKeeper {
    * @param {Deletion[]} deletions that were recorded
    */
   withdraw (deletions) {
-    const { metadata } = this
-    if (metadata === null) return
     this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
-    metadata.mustReplace = true
+    this.metadata.mustReplace = true
   }
 
   /**
@@ -289,7 +284,7 @@ class MetadataKeeper {
     for (const deletion of this.deletions.keys()) {
       if (deletion.checksum === null || deletion.block + this.blockSize <= end) continue
       deletion.checksum = null
-      if (this.metadata !== null) this.metadata.mustReplace = true
+      this.metadata.mustReplace = true
     }
   }
 
@@ -324,7 +319,7 @@ class MetadataKeeper {
 
   /** Tells readers in other processes what has been acknowledged. */
   publish () {
-    if (this.isOpen && !this.isStopped && this.metadata !== null) this.metadata.publish(this.progress.acknowledged)
+    if (this.isOpen && !this.isStopped) this.metadata.publish(this.progress.acknowledged)
   }
 
   /** @returns {Promise<unknown>} settled when nothing is in progress any more; then the recovery point is not moved any more */

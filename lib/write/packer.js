@@ -20,13 +20,10 @@ class Packer {
    * @param {Block} tail where the log ends
    * @param {number} blockSize in bytes
    * @param {boolean} checksum whether blocks are sealed with a checksum
-   * @param {boolean} [batchesStartBlocks] whether a length is only withheld at the start of a block: without a recovery
-   *   point, one that is missing elsewhere would be taken for a corrupt one
    */
-  constructor (tail, blockSize, checksum, batchesStartBlocks = false) {
+  constructor (tail, blockSize, checksum) {
     this.blockSize = blockSize
     this.checksum = checksum
-    this.batchesStartBlocks = batchesStartBlocks
     /** From the block in which the log ends for readers to the one that is being filled. */
     this.blocks = [tail]
     /** The last of them. */
@@ -171,8 +168,7 @@ class Packer {
    */
   canTakeBatch (bytes) {
     if (!layout.fits(this.blockSize, this.checksum, this.position, bytes - layout.FRAME_SIZE)) return false
-    if (this.hasBatch) return true
-    return !this.batchesStartBlocks && this.end % SECTOR_SIZE !== SECTOR_SIZE - 1
+    return this.hasBatch || this.end % SECTOR_SIZE !== SECTOR_SIZE - 1
   }
 
   /** Whether an unwritten batch is in the block that is being filled: what follows it there comes with the same write. */

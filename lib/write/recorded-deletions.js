@@ -48,12 +48,7 @@ class RecordedDeletions {
     const { metadata, durability, written } = this.writer
     // the records that were deleted first: zeros in the place of one that is not durable would seem torn
     await promised(cb => durability.syncTo(written, cb))
-    if (this.file.metadata !== null) {
-      if (metadata.hasUnsynced) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
-      return
-    }
-    await this.writeZeros(Infinity)
-    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+    if (metadata.hasUnsynced) await Promise.all([metadata.sync(), promised(cb => durability.confirmPath(cb))])
   }
 
   /** Gives the log's file all that was deleted; it need not be durable there. */

@@ -16,7 +16,7 @@ const { optionNames } = require('../option-names')
  * @typedef {import('./writer').Writer | import('../sharing/remote-writer').RemoteWriter} AnyWriter
  *
  * @typedef {object} Log what a sink needs of the log it appends to
- * @property {string | null} filename
+ * @property {string} filename
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {Error | null} refusal why nothing more is accepted
  * @property {import('../record-codec').RecordCodec} records

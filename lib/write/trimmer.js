@@ -10,8 +10,6 @@
 //     log.start    here the log starts for readers
 //
 // What cannot be recorded is not trimmed. A caller that waits for the space is answered when all of it is durable.
-//
-// A storage has no FILE.meta: the zeros are all that tells.
 
 const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
@@ -62,11 +60,6 @@ class Trimmer {
     return this.zeros
   }
 
-  /** Whether the zeros of all that was trimmed are durable. */
-  get isDurable () {
-    return this.durable === this.blocks.start
-  }
-
   /**
    * @param {number} start where the log is to start, at most: whole blocks are trimmed, and never the one with the last record
    * @param {number | null} [from] if it is given, nothing is trimmed unless the log still starts there, and blocks are freed later, when that is worth it
@@ -100,9 +93,8 @@ class Trimmer {
   }
 
   async freeParts () {
-    const { blocks, file, writer } = this
-    const isDone = () => this.punched === blocks.start && (file.metadata !== null || this.isDurable)
-    while (!isDone()) await writer.exclusively(() => this.punched < blocks.start ? this.punchSome() : promised(cb => writer.durability.syncAll(cb)))
+    const { blocks, writer } = this
+    while (this.punched !== blocks.start) await writer.exclusively(() => this.punchSome())
   }
 
   // Readers

@@ -81,7 +81,7 @@ class Writer {
     this.clock = clock
     this.clients = clients
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum, file.metadata === null)
+    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
     this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts

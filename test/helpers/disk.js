@@ -2,10 +2,10 @@
 
 // A disk in memory that forgets like a real one (see disk-file.js). It can fail, tear,
 // drop or hold back operations, by number or by chance, and be full. `disk.file(name)`
-// is a file as lib/storage/path-file.js makes them, `disk.storage(name)` a random-access-storage.
+// is a file as lib/storage/path-file.js makes them.
 
 const { systemClock } = require('../../lib/clock')
-const { readEach, writeJoined } = require('../../lib/storage/storage-file')
+const { NOWHERE, noWatch, readEach, statusOf, writeJoined } = require('./calls-of-files')
 const { formatMetadata } = require('../../lib/storage/metadata-text')
 const { DiskFile } = require('./disk-file')
 const { randomFrom } = require('./random')
@@ -218,8 +218,10 @@ class Disk {
         this.files.set(cut, new DiskFile(this.get(name).read(offset, end - offset)))
         return cut
       }),
-      checkPath: null,
-      watch: null,
+      location: NOWHERE,
+      status: () => statusOf(this.get(name).bytes),
+      checkPath: (cb) => cb(null),
+      watch: noWatch,
       readSmall: (offset, size, isShared, cb) => file.read(offset, size, cb),
       readMany: readEach(file.read),
       writeMany: writeJoined(file.write)
@@ -257,15 +259,6 @@ class Disk {
   /** What a power cut may leave of it, at least. */
   get durableMetadata () {
     return this.metadataVersions.map(file => durableMetadata(file, this.pageSize))
-  }
-
-  /**
-   * @param {string} name
-   * @returns {import('../../lib/storage/path-file').RandomAccessStorage}
-   */
-  storage (name) {
-    const { state, start, size, ...storage } = this.opened(name)
-    return { ...storage, stat: (cb) => size((err, bytes) => err ? cb(err) : cb(null, { size: bytes })) }
   }
 
   /** The process was killed, the machine goes on: everything the system was given is there, though a power cut may still take it. */

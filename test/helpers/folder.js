@@ -31,6 +31,22 @@ function processFolder () {
   return folder
 }
 
+let newFiles = 0
+/** @type {string | undefined} */
+let folderOfProcess
+
+/**
+ * For logs of which a test does not care where they are.
+ * @param {Buffer} [bytes] of the file; default: there is none yet
+ * @returns {string} a new path each time, in a directory that is deleted when the process exits
+ */
+function newFile (bytes) {
+  folderOfProcess ??= processFolder()
+  const name = path.join(folderOfProcess, String(++newFiles))
+  if (bytes !== undefined) fs.writeFileSync(name, bytes)
+  return name
+}
+
 /**
  * For what takes long to make, and several test files only read. Those that test/run.js runs together share it.
  * @param {string} name
@@ -61,4 +77,4 @@ function remove (folder) {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 
-module.exports = { filesIn, testFolder, processFolder, madeOnce }
+module.exports = { filesIn, newFile, testFolder, processFolder, madeOnce }

@@ -49,7 +49,7 @@ function watched (file, { beforePoll = nothing, beforeSize = nothing, afterSize 
   return createLog({
     ...made,
     readSmall: (offset, size, isShared, cb) => beforeRead().then(() => made.readSmall(offset, size, false, (err, data) => afterRead().then(() => cb(err, data)))),
-    checkPath: (cb) => beforePoll().then(() => made.checkPath?.(cb)),
+    checkPath: (cb) => beforePoll().then(() => made.checkPath(cb)),
     size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
     read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
   }, settingsOf({ readOnly: true, ...options }))

@@ -3,7 +3,7 @@
 // A log's file in memory whose operations that change it are pending until a test lets
 // them finish, one by one, with success or with an error.
 
-const { readEach, writeJoined } = require('../../lib/storage/storage-file')
+const { NOWHERE, noWatch, readEach, statusOf, writeJoined } = require('./calls-of-files')
 const { SimulatedMetadata, linesOf } = require('./simulated-metadata')
 
 class HeldFile {
@@ -99,7 +99,9 @@ class HeldFile {
         this.isClosed = true
         setImmediate(cb, null)
       },
-      checkPath: null,
+      location: NOWHERE,
+      status: () => statusOf(this.bytes),
+      checkPath: (cb) => cb(null),
       metadata: new SimulatedMetadata({
         versions: this.metadataVersions,
         pageSize: 4096,
@@ -116,7 +118,7 @@ class HeldFile {
         published: () => {}
       }),
       keepCut: (offset, end, cb) => setImmediate(cb, null, null),
-      watch: null
+      watch: noWatch
     }
   }
 }

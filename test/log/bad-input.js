@@ -4,23 +4,22 @@
 // unaffected.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { collect, codeOf, event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
 const BLOCK_SIZE = 64
 
-/** Ten records in blocks of 64 bytes, read from storage; the last block is the tail. */
+/** Ten records in blocks of 64 bytes, read by the thread pool; the last block is the tail. */
 async function tenRecords (options) {
-  const storage = new RAM()
+  const storage = newFile()
   const first = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE }))
   const seqs = []
   for (let i = 0; i < 10; i++) seqs.push(await first.append(Buffer.alloc(20, i + 1)))
   await first.close()
-  const log = promises(FlumeLog(storage.clone(), options))
+  const log = promises(FlumeLog(storage, { blocking: false, ...options }))
   await log.onReady()
   return { ...log, seqs }
 }
@@ -121,7 +120,7 @@ const nameOf = (value) => `${value?.constructor?.name ?? typeof value} of ${valu
 test('a record that cannot be stored is rejected with the reason, before the log is open and after', async (t) => {
   for (const [value, code] of NO_VALUES) {
     for (const isOpen of [true, false]) {
-      const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+      const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
       if (isOpen) await log.onReady()
       t.equal(await codeOf(log.append(value)), code, nameOf(value))
       t.equal(await codeOf(log.append(value, { sync: true })), code)
@@ -132,7 +131,7 @@ test('a record that cannot be stored is rejected with the reason, before the log
 })
 
 test('sync and atomic of an append must be true or false', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   for (const options of [{ sync: 1 }, { sync: 'always' }, { atomic: 'no' }, { atomic: [] }]) {
     const err = await log.append(['a', 'b'], options).then(() => null, err => err)
     t.equal(err?.code, 'flumelog:invalid')
@@ -145,7 +144,7 @@ test('sync and atomic of an append must be true or false', async (t) => {
 test('a batch with an invalid record stores nothing', async (t) => {
   for (const [value, code] of NO_VALUES) {
     for (const isOpen of [true, false]) {
-      const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+      const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
       if (isOpen) await log.onReady()
       t.equal(await codeOf(log.append(['a', 'b', value, 'c'])), code, nameOf(value))
       t.equal(await log.append(['a', 'b']), 5)
@@ -156,7 +155,7 @@ test('a batch with an invalid record stores nothing', async (t) => {
 })
 
 test('an empty batch stores nothing and calls back with the seq of the last record', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
   t.equal(await log.append([]), -1)
   t.equal(await log.append('a'), 0)
   t.equal(await log.append(['b', 'c']), 10)
@@ -169,7 +168,7 @@ test('an empty batch stores nothing and calls back with the seq of the last reco
 test('the largest record accepted has the size that the error for a larger one gives', async (t) => {
   for (const checksum of [true, false]) {
     for (const blockSize of [32, 64, 1000, 65536]) {
-      const log = promises(FlumeLog(new RAM(), { blockSize, checksum }))
+      const log = promises(FlumeLog(newFile(), { blockSize, checksum }))
       const most = blockSize - (checksum ? 14 : 10)
       const err = await log.append(Buffer.alloc(most + 1, 1)).then(() => null, err => err)
       t.equal(err?.code, 'flumelog:too-large')
@@ -183,7 +182,7 @@ test('the largest record accepted has the size that the error for a larger one g
 })
 
 test('a record of zeros only is refused, and stored with a byte in front, as its error says', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const counter = Buffer.alloc(8)
   const err = await log.append(counter).then(() => null, err => err)
   t.equal(err?.code, 'flumelog:invalid')
@@ -196,7 +195,7 @@ test('a record of zeros only is refused, and stored with a byte in front, as its
 test('an array with a record that cannot be stored is refused as a whole, and the error names the record', async (t) => {
   for (const large of [false, true]) {
     for (const [values, index] of [[['a', '', 'b'], 1], [[Buffer.from('a'), Buffer.from('b'), Buffer.alloc(2)], 2], [['', ''], 0]]) {
-      const log = promises(FlumeLog(new RAM(), { large }))
+      const log = promises(FlumeLog(newFile(), { large }))
       const err = await log.append(values).catch(err => err)
       t.deepEqual([err.code, err.index], ['flumelog:invalid', index])
       t.match(err.message, new RegExp(`; this is record ${index} of the array \\(counted from 0\\), of which nothing was stored$`))
@@ -206,14 +205,14 @@ test('an array with a record that cannot be stored is refused as a whole, and th
       await log.close()
     }
   }
-  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 64 }))
   const err = await log.append([Buffer.alloc(5, 1), Buffer.alloc(100, 1)]).catch(err => err)
   t.deepEqual([err.code, err.index], ['flumelog:too-large', 1])
   await log.close()
 })
 
 test('strings, Buffers and Uint8Arrays are stored, and come back as Buffers', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.append(['text', 'ümlaut €', Buffer.from('buffer'), new Uint8Array([1, 2, 3]), Buffer.from('subarray').subarray(3)])
   const values = await collect(log.log, { seqs: false })
   t.ok(values.every(Buffer.isBuffer))
@@ -235,7 +234,7 @@ test('a codec that throws in encode rejects that record, and nothing else', asyn
     decode: String
   }
   for (const isOpen of [true, false]) {
-    const log = promises(FlumeLog(new RAM(), { codec }))
+    const log = promises(FlumeLog(newFile(), { codec }))
     if (isOpen) await log.onReady()
     const err = await log.append('bad').catch(err => err)
     t.equal(err.code, 'flumelog:invalid')
@@ -252,7 +251,7 @@ test('a codec that throws in encode rejects that record, and nothing else', asyn
 
 test('a codec that returns something other than bytes or text rejects that record, and nothing else', async (t) => {
   const codec = { encode: value => value, decode: String }
-  const log = promises(FlumeLog(new RAM(), { codec }))
+  const log = promises(FlumeLog(newFile(), { codec }))
   for (const rubbish of [undefined, null, 5, {}, [], ['a'], true, '', Buffer.alloc(3), new Uint16Array(3), Promise.resolve('x')]) {
     // not as an array, which would be a batch
     const value = Array.isArray(rubbish) ? [rubbish] : rubbish
@@ -298,7 +297,7 @@ test('whatever a codec decodes to is returned unchanged', async (t) => {
 })
 
 test('a codec with buffer: false receives strings', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse, buffer: false } }))
+  const log = promises(FlumeLog(newFile(), { codec: { encode: JSON.stringify, decode: JSON.parse, buffer: false } }))
   await log.append({ a: 'ü' })
   t.deepEqual(await collect(log.log, { seqs: false }), [{ a: 'ü' }])
   await log.close()
@@ -310,7 +309,7 @@ test('a codec is called as a method', async (t) => {
     encode (value) { return Buffer.from(this.prefix + value) },
     decode (data) { return String(data).slice(this.prefix.length) }
   }
-  const log = promises(FlumeLog(new RAM(), { codec }))
+  const log = promises(FlumeLog(newFile(), { codec }))
   t.equal(await log.append('a'), 0)
   t.equal(await log.get(0), 'a')
   await log.close()
@@ -321,7 +320,7 @@ test('a codec is called as a method', async (t) => {
 test('the caller may change a Buffer after append has returned', async (t) => {
   for (const isOpen of [true, false]) {
     for (const codec of [undefined, { encode: value => value, decode: data => data }]) {
-      const log = promises(FlumeLog(new RAM(), { codec }))
+      const log = promises(FlumeLog(newFile(), { codec }))
       if (isOpen) await log.onReady()
       const shared = Buffer.from('first!')
       const bytes = new Uint8Array(Buffer.from('second'))
@@ -339,7 +338,7 @@ test('the caller may change a Buffer after append has returned', async (t) => {
 
 test('the caller may change an object or a batch after append has returned', async (t) => {
   for (const isOpen of [true, false]) {
-    const log = promises(FlumeLog(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse } }))
+    const log = promises(FlumeLog(newFile(), { codec: { encode: JSON.stringify, decode: JSON.parse } }))
     if (isOpen) await log.onReady()
     const shared = { n: 1 }
     const appended = [log.append(shared)]
@@ -364,7 +363,7 @@ test('a buffer that a codec reuses for each record is copied', async (t) => {
     decode: data => data.readUInt32LE()
   }
   for (const isOpen of [true, false]) {
-    const log = promises(FlumeLog(new RAM(), { codec }))
+    const log = promises(FlumeLog(newFile(), { codec }))
     if (isOpen) await log.onReady()
     await Promise.all([log.append(1), log.append([2, 3, 4]), log.append(5), log.append([6, 7], { atomic: true })])
     t.deepEqual(await collect(log.log, { seqs: false }), [1, 2, 3, 4, 5, 6, 7], `the log is ${isOpen ? 'open' : 'not yet open'}`)
@@ -374,7 +373,7 @@ test('a buffer that a codec reuses for each record is copied', async (t) => {
 
 test('Buffers returned to callers do not change, whatever is appended and deleted later', async (t) => {
   for (const cacheSize of [0, 1 << 20]) {
-    const log = promises(FlumeLog(new RAM(), { blockSize: 256, cacheSize }))
+    const log = promises(FlumeLog(newFile(), { blockSize: 256, cacheSize }))
     const held = []
     const hold = (value) => held.push({ value, was: Buffer.from(value) })
     for (let round = 0; round < 40; round++) {
@@ -540,7 +539,7 @@ test('a callback that throws affects neither other callbacks nor the log', async
 })
 
 test('a callback that throws while the log opens or closes does not affect other callbacks', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   const thrown = await thrownDuring(async () => {
     log.since(value => { if (value === -1) throw new Error('since') })
     log.onReady(throwing('ready 1'))
@@ -613,7 +612,7 @@ test('codec.encode is called at most once per value, and not for those of an arr
     },
     decode: String
   }
-  const log = FlumeLog(new RAM(), { codec, blockSize: 128, overflow: 'reject', highWaterMark: 50 })
+  const log = FlumeLog(newFile(), { codec, blockSize: 128, overflow: 'reject', highWaterMark: 50 })
   const call = (name, ...args) => new Promise(resolve => log[name](...args, (err) => resolve(err?.code ?? null)))
   const tooLong = 'x'.repeat(200)
   const early = call('append', ['early', 'cannot', ''])

@@ -7,11 +7,12 @@ const fs = require('fs')
 const path = require('path')
 const { execFile } = require('child_process')
 const test = require('tape')
-const RAM = require('random-access-memory')
-const RandomAccessStorage = require('random-access-storage')
 const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
 const { promises } = require('../helpers/promises')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
+const { hookedFile, openHooked } = require('../helpers/hooked-file')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { collect, codeOf, event } = require('../helpers/reading')
 
@@ -52,8 +53,8 @@ async function everyCallFails (t, log, code) {
   t.equal(typeof log.stats().size, 'number')
 }
 
-test('opening anything other than a path or a storage throws immediately', (t) => {
-  for (const file of [undefined, null, '', 'a\0b', 5, true, {}, [], () => {}, Buffer.from('x'), new URL('file:///tmp/x'), { read () {} }, Symbol('x')]) {
+test('opening anything other than a path throws immediately', (t) => {
+  for (const file of [undefined, null, '', 'a\0b', 5, true, {}, [], () => {}, Buffer.from('x'), new URL('file:///tmp/x'), { read () {}, stat () {} }, Symbol('x')]) {
     let thrown = null
     try {
       FlumeLog(file)
@@ -61,7 +62,7 @@ test('opening anything other than a path or a storage throws immediately', (t) =
       thrown = err
     }
     t.equal(thrown?.code, 'flumelog:invalid', typeof file)
-    t.match(thrown?.message ?? '', /^file must be the path of a file or a random-access-storage; it is /)
+    t.match(thrown?.message ?? '', /^file must be the path of a file; it is /)
   }
   t.end()
 })
@@ -84,7 +85,7 @@ test('invalid options throw immediately, with a message that names the option an
     for (const value of values) {
       let thrown = null
       try {
-        FlumeLog(new RAM(), { [name]: value })
+        FlumeLog(newFile(), { [name]: value })
       } catch (err) {
         thrown = err
       }
@@ -92,11 +93,11 @@ test('invalid options throw immediately, with a message that names the option an
       t.ok(thrown?.message.includes(name === 'block' ? 'blockSize' : name), thrown?.message)
     }
   }
-  t.throws(() => FlumeLog(new RAM(), { lock: 'require' }), { message: "lock must be true, false or 'required'; it is 'require'" })
-  t.throws(() => FlumeLog(new RAM(), { blockSize: 64, block: 128 }), { code: 'flumelog:invalid' }, 'two names of one option that differ')
+  t.throws(() => FlumeLog(newFile(), { lock: 'require' }), { message: "lock must be true, false or 'required'; it is 'require'" })
+  t.throws(() => FlumeLog(newFile(), { blockSize: 64, block: 128 }), { code: 'flumelog:invalid' }, 'two names of one option that differ')
   for (const options of [5, 'x', true, null]) {
     try {
-      FlumeLog(new RAM(), options)
+      FlumeLog(newFile(), options)
       t.fail(`${options} was taken`)
     } catch (err) {
       t.equal(err.code, 'flumelog:invalid')
@@ -106,7 +107,7 @@ test('invalid options throw immediately, with a message that names the option an
 })
 
 test('undefined options count as not given', async (t) => {
-  const log = promises(FlumeLog(new RAM(), {
+  const log = promises(FlumeLog(newFile(), {
     blockSize: undefined, block: undefined, codec: undefined, validate: undefined, cacheSize: undefined, sync: undefined, syncInterval: undefined, syncBytes: undefined, checksum: undefined, lock: undefined, readOnly: undefined, another: undefined
   }))
   t.equal(await log.append('x'), 0)
@@ -177,14 +178,13 @@ test('a missing file is created, but not with readOnly', async (t) => {
   t.deepEqual(fs.readdirSync(file('folder')), ['log'])
 })
 
-test('every call fails with the error of a storage that cannot be opened', async (t) => {
-  const failing = (what) => new RandomAccessStorage({
-    open: (req) => req.callback(what === 'open' ? Object.assign(new Error('no'), { code: 'EIO' }) : null),
-    read: (req) => req.callback(what === 'read' ? Object.assign(new Error('no'), { code: 'EIO' }) : null, Buffer.alloc(req.size)),
-    write: (req) => req.callback(null),
-    stat: (req) => req.callback(what === 'stat' ? Object.assign(new Error('no'), { code: 'EIO' }) : null, { size: 100 })
-  })
-  for (const what of ['open', 'stat', 'read']) await everyCallFails(t, FlumeLog(failing(what)), 'EIO')
+test('every call fails with the error of a file that cannot be opened or read', async (t) => {
+  for (const what of ['open', 'size', 'read']) {
+    const settings = settingsOf({})
+    const file = hookedFile(newFile(tailOf([dataOf(50)])), settings, {})
+    file[what] = (...args) => args.pop()(Object.assign(new Error('no'), { code: 'EIO' }))
+    await everyCallFails(t, createLog(file, settings), 'EIO')
+  }
 })
 
 test('a file without a whole record is refused, and left as it is', async (t) => {
@@ -202,10 +202,8 @@ test('a file without a whole record is refused, and left as it is', async (t) =>
 test('a log that ends with a full block is readable, and appends start the next block', async (t) => {
   for (const checksum of [true, false]) {
     for (const blocks of [1, 2, 5]) {
-      const storage = new RAM()
       const full = sealedBlock(64, [dataOf(20, 1), dataOf(20, 2)], { checksum })
-      await event(resolve => storage.write(0, Buffer.concat(new Array(blocks).fill(full)), resolve))
-      const log = promises(FlumeLog(storage))
+      const log = promises(FlumeLog(newFile(Buffer.concat(new Array(blocks).fill(full)))))
       await log.onReady()
       t.equal(log.log.since.value, 64 * (blocks - 1) + 24)
       t.deepEqual(log.log.stats().cut, null)
@@ -254,7 +252,7 @@ test('a log of more than 4 GiB can be read and appended to', async (t) => {
 })
 
 test('onReady calls back in order once the log is open, and immediately if it is open', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   const order = []
   log.onReady(() => order.push(1))
   log.since.once(value => order.push(`since ${value}`))
@@ -269,7 +267,7 @@ test('onReady calls back in order once the log is open, and immediately if it is
 
 test('close waits for earlier appends, and later ones fail', async (t) => {
   for (const isOpen of [true, false]) {
-    const storage = new RAM()
+    const storage = newFile()
     const log = promises(FlumeLog(storage, { blockSize: 64 }))
     if (isOpen) await log.onReady()
     const order = []
@@ -283,7 +281,7 @@ test('close waits for earlier appends, and later ones fail', async (t) => {
     t.deepEqual(other, [], `calls made after close, on a log that ${isOpen ? 'is' : 'is not yet'} open, end with flumelog:closed`)
     await log.close()
 
-    const again = promises(FlumeLog(storage.clone()))
+    const again = promises(FlumeLog(storage))
     t.equal((await collect(again.log)).length, 20)
     await again.close()
   }
@@ -291,12 +289,11 @@ test('close waits for earlier appends, and later ones fail', async (t) => {
 
 test('close waits for deletions in any number of blocks', async (t) => {
   for (const isOpen of [true, false]) {
-    const storage = new RAM()
+    const storage = newFile()
     const first = promises(FlumeLog(storage, { blockSize: 64 }))
     for (let i = 0; i < 100; i++) await first.append(Buffer.alloc(40, i + 1))
     await first.close()
-    const reopened = storage.clone()
-    const log = promises(FlumeLog(reopened))
+    const log = promises(FlumeLog(storage))
     const seqs = Array.from({ length: 100 }, (_, i) => 64 * i).filter(seq => seq % 128 === 0)
     if (isOpen) await log.onReady()
     const deletions = seqs.map(seq => codeOf(log.del(seq)))
@@ -304,14 +301,14 @@ test('close waits for deletions in any number of blocks', async (t) => {
     await log.close()
     t.equal(await all, 'no error, but undefined')
     t.ok((await Promise.all(deletions)).every(code => code === 'no error, but undefined'))
-    const again = promises(FlumeLog(reopened.clone()))
+    const again = promises(FlumeLog(storage))
     t.equal((await collect(again.log)).length, 50)
     await again.close()
   }
 })
 
 test('close waits for sync and onDrain', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const order = []
   log.append('x')
   const done = [log.sync().then(() => order.push('sync')), log.onDrain().then(() => order.push('drain'))]
@@ -322,11 +319,11 @@ test('close waits for sync and onDrain', async (t) => {
 })
 
 test('reads in progress when the log is closed end with their result or flumelog:closed', async (t) => {
-  const storage = new RAM()
+  const storage = newFile()
   const first = promises(FlumeLog(storage, { blockSize: 64 }))
   for (let i = 0; i < 100; i++) await first.append(Buffer.alloc(40, i + 1))
   await first.close()
-  const log = promises(FlumeLog(storage.clone(), { cacheSize: 0 }))
+  const log = promises(FlumeLog(storage, { cacheSize: 0 }))
   await log.onReady()
   const calls = Object.entries(allCalls(log.log)).filter(([name]) => !name.startsWith('append'))
   const under = calls.map(([name, call]) => [name, codeOf(call())])
@@ -338,21 +335,14 @@ test('reads in progress when the log is closed end with their result or flumelog
   t.deepEqual(other, [])
 })
 
-/** Has a storage answer reads in the next turn of the event loop, so that a log closed meanwhile is closed before them. */
-function answeringLater (storage) {
-  const read = storage._read.bind(storage)
-  storage._read = (req) => setImmediate(() => read(req))
-  return storage
-}
-
 test('a stream or scan that has not reached its end when the log is closed ends with flumelog:closed', async (t) => {
-  const file = testFolder(t)
-  const ram = new RAM()
-  for (const storage of [file('log'), ram]) {
-    const first = promises(FlumeLog(storage))
-    await first.append(Array.from({ length: 400 }, (_, i) => Buffer.alloc(60000, i % 255 + 1)))
-    await first.close()
-    const log = promises(FlumeLog(storage === ram ? answeringLater(ram.clone()) : storage, { cacheSize: 0 }))
+  const file = testFolder(t)('log')
+  const first = promises(FlumeLog(file))
+  await first.append(Array.from({ length: 400 }, (_, i) => Buffer.alloc(60000, i % 255 + 1)))
+  await first.close()
+  // the second time, a log that is closed meanwhile is closed before its reads
+  for (const onread of [(_, run) => run(), (_, run) => setImmediate(run)]) {
+    const log = promises(openHooked({ onread }, { cacheSize: 0 }, file))
     await log.onReady()
     const ends = []
     for (const reverse of [false, true]) {
@@ -369,7 +359,7 @@ test('a stream or scan that has not reached its end when the log is closed ends 
 
 test('close can be called several times, and each callback runs when the log is closed', async (t) => {
   for (const isOpen of [true, false]) {
-    const log = promises(FlumeLog(new RAM()))
+    const log = promises(FlumeLog(newFile()))
     if (isOpen) await log.onReady()
     log.append('x')
     const order = []
@@ -391,8 +381,8 @@ async function everyLaterCallIsClosed (t, log) {
 }
 
 test('a log may be closed from within the callback of any call', async (t) => {
-  for (const name of Object.keys(allCalls(FlumeLog(new RAM())))) {
-    const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  for (const name of Object.keys(allCalls(FlumeLog(newFile())))) {
+    const log = promises(FlumeLog(newFile(), { blockSize: 64 }))
     await log.append(['first', 'second'])
     const { log: face } = log
     const close = () => event(resolve => {
@@ -428,7 +418,7 @@ test('an open log does not keep its process alive, and its acknowledged appends 
 })
 
 test('appends made inside onReady come behind those that were called before', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const inside = new Promise((resolve, reject) => log.log.onReady(() => log.append('from onReady').then(resolve, reject)))
   const values = ['one', 'two', ['three', 'four']]
   await Promise.all([...values.map(value => log.append(value)), inside])

@@ -9,10 +9,10 @@ const { once } = require('events')
 const fc = require('fast-check')
 const pull = require('pull-stream')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
 const { optionNames } = require('../../lib/option-names')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf, event } = require('../helpers/reading')
 
@@ -30,8 +30,8 @@ const messageOf = async (run) => {
 
 /** Each place that takes options: calls it with them, and an option, with how somebody may have misspelled it. */
 const PLACES = {
-  FlumeLog: { of: 'the log', option: 'blockSize', wrong: 'blocksize', call: async (log, options) => { FlumeLog(new RAM(), options).close() } },
-  open: { of: 'the log', option: 'readOnly', wrong: 'readonly', call: async (log, options) => (await open(new RAM(), options)).close() },
+  FlumeLog: { of: 'the log', option: 'blockSize', wrong: 'blocksize', call: async (log, options) => { FlumeLog(newFile(), options).close() } },
+  open: { of: 'the log', option: 'readOnly', wrong: 'readonly', call: async (log, options) => (await open(newFile(), options)).close() },
   append: { option: 'sync', wrong: 'synch', call: (log, options) => promises(log).append('x', options) },
   'append, with promises': { of: 'append', option: 'atomic', wrong: 'atmoic', call: (log, options) => wrap(log).append(['x'], options) },
   stream: { option: 'reverse', wrong: 'reversed', call: (log, options) => collect(log, options) },
@@ -49,7 +49,7 @@ const PLACES = {
 
 for (const [place, { of = place, option, wrong, call }] of Object.entries(PLACES)) {
   test(`${place} refuses an option that does not exist, and names the nearest`, async (t) => {
-    const log = FlumeLog(new RAM())
+    const log = FlumeLog(newFile())
     await promises(log).append('first')
     t.equal(await messageOf(() => call(log, { [wrong]: true })), `unknown option \`${wrong}\` of ${of}: did you mean \`${option}\`?`)
     const others = await messageOf(() => call(log, { somethingElse: 0 }))
@@ -69,14 +69,14 @@ for (const [place, { of = place, option, wrong, call }] of Object.entries(PLACES
 }
 
 test('an append with an unknown option is reported like any other failure', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   log.log.append('x', { synch: true })
   t.equal(await codeOf(log.onDrain()), 'flumelog:invalid', 'without a callback: by the next onDrain')
   await log.close()
 })
 
 test('inherited options have the effect that own ones have', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append(['one', 'two', 'three'])
   const seqs = await collect(log, Object.create({ values: false }))
   t.deepEqual(await collect(log, Object.create({ values: false, reverse: true })), seqs.toReversed())
@@ -87,7 +87,7 @@ test('inherited options have the effect that own ones have', async (t) => {
 })
 
 test('a stream ignores options of the layers above, which resemble none of its own, and two that do', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append(['one', 'two'])
   const all = await collect(log)
   const passed = {
@@ -106,7 +106,7 @@ test('a stream ignores options of the layers above, which resemble none of its o
 })
 
 test('bounds that only other logs know are refused, with what they are called here', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   for (const [there, here] of [['start', 'gte'], ['end', 'lte'], ['min', 'gte'], ['max', 'lte'], ['offsets', 'seqs']]) {
     t.equal(await messageOf(() => collect(log, { [there]: 5 })), `unknown option \`${there}\` of stream: did you mean \`${here}\`?`)
   }
@@ -135,7 +135,7 @@ test('a name with one character too few, too many, or another one, is taken for 
 
 test('the names that are checked are those that are documented', (t) => {
   const documented = (file, ...types) => types.flatMap(type => propertiesOf(fs.readFileSync(path.join(LIB, file), 'utf8'), type)).sort()
-  t.deepEqual(namesOf('options.js', (options) => FlumeLog(new RAM(), options)), documented('options.js', 'Options'))
+  t.deepEqual(namesOf('options.js', (options) => FlumeLog(newFile(), options)), documented('options.js', 'Options'))
   const { STREAM_NAMES } = require('../../lib/read/options')
   t.deepEqual([...STREAM_NAMES].sort(), documented('read/options.js', 'RangeOptions', 'StreamOnlyOptions'))
   t.deepEqual(namesOf('read/options.js', require('../../lib/read/options').scanRangeOf), documented('read/options.js', 'RangeOptions', 'ScanOnlyOptions'))
@@ -177,7 +177,7 @@ async function changed (log, options) {
 }
 
 test('options that are inherited, or not enumerable, count in the log and in its wrappers', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append(['first', 'second', 'third'])
   class Backwards { get reverse () { return true } }
   const proxy = new Proxy({}, { get: (_, name) => name === 'reverse' ? true : undefined })
@@ -193,7 +193,7 @@ test('options that are inherited, or not enumerable, count in the log and in its
 })
 
 test('names that every object has are no options, nor are the entries of a collection', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append('first')
   for (const json of ['{ "__proto__": { "limit": 1 } }', '{ "toString": 1 }', '{ "constructor": true }']) {
     t.equal((await collect(log, JSON.parse(json))).length, 1, json)
@@ -206,7 +206,7 @@ test('names that every object has are no options, nor are the entries of a colle
 })
 
 test('an option that throws is the error of the call', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append('first')
   const reason = new Error('a getter')
   const throwing = (name, thrown) => Object.defineProperty({}, name, { get () { throw thrown } })

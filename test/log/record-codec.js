@@ -5,10 +5,10 @@
 
 const tape = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const layout = require('../../lib/format/layout')
 const { textOf } = require('../../lib/read/block-text')
 const { open } = require('../../promises')
+const { newFile } = require('../helpers/folder')
 const { collect, collectSource, isSame } = require('../helpers/reading')
 
 /** Text of all kinds, and bytes that are no text: cut sequences, byte order marks, surrogates, overlong forms. */
@@ -34,7 +34,7 @@ tape('text of a part of a block is what toString of that part gives', (t) => {
 tape('a codec with buffer: false is given the record as toString makes text of it, by each reader', async (t) => {
   const codec = { encode: data => data, decode: text => ({ text }), buffer: false }
   await fc.assert(fc.asyncProperty(fc.array(storable, { minLength: 1, maxLength: 20 }), fc.constantFrom(128, 4096), async (records, blockSize) => {
-    const log = await open(new RAM(), { codec, blockSize, cacheSize: 0 })
+    const log = await open(newFile(), { codec, blockSize, cacheSize: 0 })
     const live = collect(log.flumelog, { old: false, seqs: false, limit: records.length })
     await log.append(records)
     const wanted = records.map(data => ({ text: data.toString() }))
@@ -58,7 +58,7 @@ tape('JSON.parse as it is gives the same as a function that is given the Buffer 
   const records = fc.array(fc.oneof(text.map(text => Buffer.from(text)), storable).filter(layout.isStorable), { minLength: 1 })
   await fc.assert(fc.asyncProperty(records, async (records) => {
     const [asItIs, called] = await Promise.all([JSON.parse, (data) => JSON.parse(data)].map(async (decode) => {
-      const log = await open(new RAM(), { codec: { encode: data => data, decode } })
+      const log = await open(newFile(), { codec: { encode: data => data, decode } })
       await log.append(records)
       const skipped = []
       const given = await collect(log.flumelog, { skipCorrupt: true, onSkip: ({ start, error }) => skipped.push([start, error.cause.message]) })
@@ -75,7 +75,7 @@ tape('records of blocks that are decoded as a whole are what each of them is by 
   const text = fc.oneof({ weight: 200, arbitrary: fc.stringMatching(/^[ -~]{0,9}$/) }, { weight: 5, arbitrary: fc.stringMatching(/^[a-z]{128,300}$/) }, { weight: 1, arbitrary: fc.string({ unit: 'grapheme' }) })
   const records = fc.array(text, { minLength: 1, maxLength: 1000 })
   await fc.assert(fc.asyncProperty(records, fc.constantFrom(512, 4096), fc.func(fc.boolean()), fc.constantFrom(0, 10000), async (records, blockSize, isDeleted, cacheSize) => {
-    const log = await open(new RAM(), { codec: { encode: JSON.stringify, decode: JSON.parse }, blockSize, cacheSize })
+    const log = await open(newFile(), { codec: { encode: JSON.stringify, decode: JSON.parse }, blockSize, cacheSize })
     await log.append(records)
     const seqs = await collect(log.flumelog, { values: false })
     const wanted = seqs.map((seq, i) => ({ seq, value: records[i] }))
@@ -109,7 +109,7 @@ tape('the text of a block has each record at its positions, if all are ASCII', (
 tape('a codec that is not known to need text is given a Buffer', async (t) => {
   const given = []
   const decode = (data) => { given.push(Buffer.isBuffer(data)); return JSON.parse(data) }
-  const log = await open(new RAM(), { codec: { encode: JSON.stringify, decode } })
+  const log = await open(newFile(), { codec: { encode: JSON.stringify, decode } })
   const seq = await log.append({ n: 1 })
   await collect(log.flumelog)
   await log.get(seq)

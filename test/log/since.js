@@ -3,13 +3,13 @@
 // The observable `since`.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
 test('a listener of since that throws keeps no other listener from being called', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const seen = { first: [], once: [], last: [] }
   log.log.since(seq => { seen.first.push(seq) })
   log.log.since(() => { throw new Error('of a listener') })
@@ -27,7 +27,7 @@ test('a listener of since that throws keeps no other listener from being called'
 })
 
 test('a listener of since is called until it returns false, or is removed', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.onReady()
   const seen = { until: [], removed: [], later: [] }
   log.log.since(seq => { seen.until.push(seq); return seq < 0 })

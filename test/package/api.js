@@ -6,11 +6,11 @@
 const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const maintenance = require('../../maintenance')
 const withPromises = require('../../promises')
 const { settingsOf, DEFAULT_BLOCK_SIZE } = require('../../lib/options')
+const { newFile } = require('../helpers/folder')
 const { tableUnder } = require('../helpers/tables')
 
 const ROOT = path.join(__dirname, '..', '..')
@@ -47,7 +47,7 @@ tape('the page of the entries for packages has each of their exports, and each f
 
 tape('the reference has every member of a log', (t) => {
   const entries = entriesUnder('Members')
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   t.deepEqual(namesOf(entries), Object.keys(log).sort())
   t.deepEqual(Object.keys(propertiesOf('lib/types.js', 'FlumeLog')).sort(), Object.keys(log).sort(), 'and so have the types')
   for (const [member, file, types] of [
@@ -71,7 +71,7 @@ tape('the reference has every member of a log', (t) => {
 
 tape('the reference has every member with promises', (t) => {
   const { FlumeLog: PromiseLog, ...functions } = withPromises
-  const log = withPromises.wrap(FlumeLog(new RAM()))
+  const log = withPromises.wrap(FlumeLog(newFile()))
   const members = new Set([...Object.getOwnPropertyNames(PromiseLog.prototype), ...Object.keys(log)].filter(name => name !== 'constructor'))
   const own = namesOf(entriesUnder('Members with promises'))
   const all = new Set([...own, ...namesOf(entriesUnder('Members'))])

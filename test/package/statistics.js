@@ -5,8 +5,8 @@
 const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 
 tape('the example in docs/statistics.md exports the counters to prom-client', async (t) => {
@@ -14,7 +14,7 @@ tape('the example in docs/statistics.md exports the counters to prom-client', as
   const [example] = page.match(/^function collectFrom [^]*?^}$/m)
   // eslint-disable-next-line no-new-func
   const collectFrom = new Function('prom', `const { Counter, Gauge, Registry } = prom; ${example}; return collectFrom`)(require('prom-client'))
-  const log = promises(FlumeLog(new RAM(), { sync: 'never' }))
+  const log = promises(FlumeLog(newFile(), { sync: 'never' }))
   const registry = collectFrom(log.log)
   await log.append(['one', 'two', 'three'])
   const metrics = await registry.metrics()

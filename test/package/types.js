@@ -7,12 +7,11 @@ const fs = require('fs')
 const path = require('path')
 const { execFileSync } = require('child_process')
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { FlumeLog: PromiseLog } = require('../../promises')
 const { compileWith5, compileWith7 } = require('../helpers/compiling')
 const { documentationOf } = require('../helpers/documentation')
-const { processFolder } = require('../helpers/folder')
+const { newFile, processFolder } = require('../helpers/folder')
 const { ROOT, name, packed } = require('../helpers/installed')
 const { promises } = require('../helpers/promises')
 const { thorough } = require('../helpers/thorough')
@@ -91,7 +90,7 @@ tape('every code of an error is typed, documented, and used', (t) => {
 })
 
 tape('what the types say that callbacks are given, they are given', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   const call = (method, ...args) => new Promise(resolve => log[method](...args, (...given) => resolve(given)))
   t.deepEqual(await call('onReady'), [null, null], 'onReady')
   const [err, seq] = await call('append', 'a')
@@ -101,7 +100,7 @@ tape('what the types say that callbacks are given, they are given', async (t) =>
   t.deepEqual(await call('get', seq), [null, Buffer.from('a')], 'get')
   t.deepEqual(await call('getPrevious', next), [null, Buffer.from('a'), seq], 'getPrevious')
   t.deepEqual(await call('search', () => 0), [null, seq, Buffer.from('a')], 'search')
-  const always = FlumeLog(new RAM(), { sync: 'always' })
+  const always = FlumeLog(newFile(), { sync: 'always' })
   await new Promise(resolve => always.append('a', resolve))
   t.deepEqual(await new Promise(resolve => always.del(0, (...given) => resolve(given))), [null], 'del of a log that is always synced')
   for (const [method, ...args] of [['scan', {}, () => {}], ['del', 0], ['del', []], ['onDrain'], ['sync'], ['close'], ['close']]) {
@@ -125,7 +124,7 @@ tape('Are The Types Wrong? finds nothing in the package', async (t) => {
 })
 
 tape('the programs use every member of the log, and of its wrappers', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).close()
   const program = (file) => fs.readFileSync(path.join(PROGRAMS, file), 'utf8')
   const unused = (text, names) => names.filter(name => !new RegExp(`\\.${name}\\b`).test(text))

@@ -6,13 +6,12 @@
 const fs = require('fs')
 const tape = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
-const { storageFile } = require('../../lib/storage/storage-file')
+const { pathFile } = require('../../lib/storage/path-file')
 const { CHECK_INTERVAL, MAX_TURN_TIME } = require('../../lib/read/turn-budget')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { modelOf } = require('../helpers/model')
 const { overwrite } = require('../helpers/logs')
 const { part } = require('../helpers/part')
@@ -69,7 +68,7 @@ async function readAll (log, name, options, given = []) {
 tape('batches put together are what a stream gives, for any log and any options', async (t) => {
   await fc.assert(fc.asyncProperty(logShape, fc.array(someOptions, { minLength: 1, maxLength: 5 }), fc.constantFrom(0, 300, 10000), async ({ blockSize, sizes, deleted }, all, cacheSize) => {
     const model = modelOf({ blockSize, checksum: true })
-    const log = promises(FlumeLog(new RAM(), { blockSize, cacheSize }))
+    const log = promises(FlumeLog(newFile(), { blockSize, cacheSize }))
     for (const size of sizes) {
       const value = model.make(size)
       model.append([value])
@@ -91,7 +90,7 @@ tape('batches put together are what a stream gives, for any log and any options'
 })
 
 tape('a batch is what a block holds', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 64 }))
   await log.append(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'])
   const blockOf = (seq) => Math.floor(seq / 64)
   const batches = await collectSource(log.log.batches({ values: false }))
@@ -133,7 +132,7 @@ tape('live batches have each record once, in order, as it is acknowledged', asyn
   const step = fc.oneof(fc.record({ append: fc.integer({ min: 1, max: 9 }) }), fc.record({ turns: fc.integer({ min: 1, max: 3 }) }), fc.record({ waits: fc.constant(true) }))
   const options = fc.record({ old: fc.boolean(), reverse: fc.boolean(), limit: fc.integer({ min: 0, max: 40 }) }, { requiredKeys: [] })
   await fc.assert(fc.asyncProperty(fc.nat(30), fc.array(step, { maxLength: 20 }), options, fc.constantFrom(64, 65536), async (old, steps, options, blockSize) => {
-    const log = promises(FlumeLog(new RAM(), { codec: json, blockSize }))
+    const log = promises(FlumeLog(newFile(), { codec: json, blockSize }))
     const state = { made: 0 }
     const some = (count) => Array.from({ length: count }, () => state.made++)
     if (old > 0) await log.append(some(old))
@@ -160,7 +159,7 @@ tape('live batches have each record once, in order, as it is acknowledged', asyn
 })
 
 tape('a live reader that waits is given what one write has stored, at once', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { codec: json }))
+  const log = promises(FlumeLog(newFile(), { codec: json }))
   await log.append(1)
   const read = log.log.batches({ live: true, seqs: false })
   const next = () => event(resolve => read(null, (end, batch) => resolve(end ?? batch)))
@@ -181,7 +180,7 @@ tape('batches can be aborted at any point: before the first, between two, while 
     return text
   }
   let abort = () => {}
-  const log = promises(FlumeLog(new RAM(), { blockSize: 64, codec: { encode: text => text, decode, buffer: false } }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 64, codec: { encode: text => text, decode, buffer: false } }))
   await log.append(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'])
   for (const taken of [0, 1, 2]) {
     const read = log.log.batches()
@@ -219,7 +218,7 @@ for (const name of ['stream', 'batches']) {
       read(true, () => {})
       throw new Error('and throws')
     }
-    const log = promises(FlumeLog(new RAM(), { codec: { encode: text => text, decode } }))
+    const log = promises(FlumeLog(newFile(), { codec: { encode: text => text, decode } }))
     await log.append(['one', 'two'])
     for (const skipCorrupt of [false, true]) {
       read = log.log[name]({ skipCorrupt })
@@ -236,7 +235,7 @@ tape('a batch ends when the time of the turn is spent, and the next one comes in
     return Number(text)
   }
   const settings = settingsOf({ codec: { ...json, decode } })
-  const log = promises(createLog(storageFile(new RAM(), settings), settings, clock))
+  const log = promises(createLog(pathFile(newFile(), settings), settings, clock))
   await log.append(Array.from({ length: 2000 }, (_, i) => i))
   let turns = 0
   const timer = setImmediate(function count () {

@@ -4,12 +4,12 @@
 // as every bound, on a small log with deleted records.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { modelOf } = require('../helpers/model')
 const { collect } = require('../helpers/reading')
 const { boundsTests, SIZES, DELETED } = require('../helpers/bounds')
+const { newFile } = require('../helpers/folder')
 
 /**
  * Four blocks of 32 bytes: two full ones, one with deleted records only, a tail.
@@ -18,7 +18,7 @@ const { boundsTests, SIZES, DELETED } = require('../helpers/bounds')
  */
 async function smallLog (options = {}, reopened = false) {
   const settings = { blockSize: 32, checksum: true, ...options }
-  const storage = new RAM()
+  const storage = newFile()
   const model = modelOf(settings)
   let log = promises(FlumeLog(storage, settings))
   for (const size of SIZES) {
@@ -32,7 +32,7 @@ async function smallLog (options = {}, reopened = false) {
   }
   if (reopened) {
     await log.close()
-    log = promises(FlumeLog(storage.clone(), settings))
+    log = promises(FlumeLog(storage, settings))
   }
   await log.onReady()
   return { log: log.log, close: log.close, model }
@@ -56,6 +56,6 @@ const SOURCES = [
 boundsTests({
   SOURCES,
   smallLog,
-  emptyLog: async () => promises(FlumeLog(new RAM(), { blockSize: 32 })),
+  emptyLog: async () => promises(FlumeLog(newFile(), { blockSize: 32 })),
   live: { from: 90, lowerStep: 7, upperStep: 3, after: [105, 111, 112, 127, 128, 200, 223] }
 })

@@ -14,6 +14,9 @@ const [TWO, THREE] = [28, 42]
 
 const point = (offset, { acknowledged = null, isHeld = false } = {}) => ({ offset, acknowledged, isHeld, clients: {} })
 
+/** A file that nobody writes, beside which there is no FILE.meta. */
+const FILE = /** @type {any} */ ({ filename: 'log', metadata: { peek: async () => ({ version: null }) }, status: () => ({ size: 0, mtimeMs: 0, ctimeMs: 0 }) })
+
 /** Records of 10 bytes, each filled with one of these. */
 function records (...fills) {
   const bytes = Buffer.alloc(fills.length * 14)
@@ -60,8 +63,8 @@ function compared (follower) {
 }
 
 test('a block that may have been rewritten while it was read is not taken as it was found if FILE.meta cannot be read', async (t) => {
-  const io = /** @type {any} */ ({ readMetadata: async () => { throw Object.assign(new Error('the disk fails'), { code: 'EIO' }) } })
-  const file = /** @type {any} */ ({ filename: 'log' })
+  const io = /** @type {any} */ ({ metadata: { read: async () => { throw Object.assign(new Error('the disk fails'), { code: 'EIO' }) } } })
+  const file = FILE
   const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
   const follower = blocks.follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({}))
   follower.log.state = 'a'
@@ -82,7 +85,7 @@ test('what a reader repeats because it has failed keeps the process alive only w
     clearTimeout: (/** @type {any} */ timer) => { timers = timers.filter(other => other !== timer) }
   })
   const io = /** @type {any} */ ({ checkPath: async () => { throw Object.assign(new Error('too many open files'), { code: 'EMFILE' }) } })
-  const file = /** @type {any} */ ({ filename: 'log', metadata: null })
+  const file = FILE
   const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
   const follower = new Follower(file, io, blocks, 'id', /** @type {any} */ ({ isClient: true, clock }))
   const hasFailed = () => new Promise(resolve => { failed = () => resolve(null) })

@@ -8,14 +8,13 @@ const { isDeepStrictEqual, promisify } = require('util')
 const { crc32 } = require('zlib')
 const pull = require('pull-stream')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { wrap } = require('../../promises')
 const { LAST, PART, kindOf } = require('../../lib/format/chunk')
 const layout = require('../../lib/format/layout')
 const { writeChecksum } = require('../../lib/format/checksum')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { gc } = require('../helpers/gc')
 const { framesIn, isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
@@ -25,7 +24,7 @@ const MIB = 1024 * 1024
 const MAGIC = Buffer.from('\xffchunked', 'latin1')
 
 /** A log of records of these sizes, numbered from 1. */
-async function logOf (sizes, { blockSize = 1024, storage = new RAM(), ...options } = {}) {
+async function logOf (sizes, { blockSize = 1024, storage = newFile(), ...options } = {}) {
   const log = promises(FlumeLog(storage, { blockSize, large: true, ...options }))
   log.storage = storage
   log.values = sizes.map((size, i) => numbered(i + 1, size))
@@ -141,7 +140,7 @@ test('an array of large and small values is appended in a row, and answered with
 
 test('large records in a codec of objects, and of text', async (t) => {
   for (const codec of [{ encode: JSON.stringify, decode: JSON.parse }, { encode: value => Buffer.from(JSON.stringify(value)), decode: data => JSON.parse(data.toString()) }]) {
-    const log = promises(FlumeLog(new RAM(), { blockSize: 256, large: true, codec }))
+    const log = promises(FlumeLog(newFile(), { blockSize: 256, large: true, codec }))
     const values = [{ a: 'ä'.repeat(1000) }, { b: 1 }, 'text'.repeat(300), 'x']
     const seqs = []
     for (const value of values) seqs.push(await log.append(value))
@@ -299,13 +298,14 @@ test('a batch that a record cannot be decoded in gives the others first', async 
     const log = await logOf([])
     const bad = Buffer.alloc(3000, 1)
     for (const value of [numbered(1, 100), bad, numbered(2, 1500), numbered(3, 20)]) await log.append(value)
+    await log.close()
     const again = promises(FlumeLog(log.storage, { blockSize: 1024, large: true, codec }))
     await again.onReady()
     t.equal(await codeOf(collect(again.log, { reverse })), 'flumelog:corrupt')
     const batches = await collectSource(again.log.batches({ reverse, skipCorrupt: true }))
     const numbers = batches.flat().map(({ value }) => numberOf(value))
     t.deepEqual(numbers, reverse ? [3, 2, 1] : [1, 2, 3])
-    await log.close()
+    await again.close()
   }
 })
 
@@ -338,18 +338,19 @@ test('what cannot be stored gets an error that says what would be right', async 
   t.equal(await codeOf(log.append(Buffer.alloc(256 * MIB + 1, 1))), 'flumelog:too-large', 'more than 256 MiB')
   t.equal(await codeOf(log.append(Buffer.alloc(100_000))), 'flumelog:invalid', 'all zeros')
   await log.close()
-  const off = promises(FlumeLog(new RAM()))
+  const off = promises(FlumeLog(newFile()))
   const message = await off.append(Buffer.alloc(70_000, 1)).catch(err => err.message)
   t.ok(/65522 bytes, with blocks of 65536; use the option large/.test(message), message)
   await off.close()
   // the option cannot be refused before the block size is known
-  const storage = new RAM()
+  const storage = newFile()
   const small = promises(FlumeLog(storage, { blockSize: 63 }))
   for (let i = 0; i < 3; i++) await small.append(Buffer.alloc(49, 1))
-  await small.sync()
+  await small.close()
   const tiny = promises(FlumeLog(storage, { large: true }))
   t.equal(await codeOf(tiny.append(Buffer.alloc(50, 1))), 'flumelog:too-large', 'blocks without room for chunks')
   await tiny.append(Buffer.alloc(49, 1))
+  await tiny.close()
 })
 
 test('highWaterMark counts a large record with its bytes', async (t) => {
@@ -416,11 +417,9 @@ test('a large record that is deleted while it is read is read whole, or not at a
   const turns = async (count) => { for (let i = 0; i < count; i++) await new Promise(resolve => setImmediate(resolve)) }
   for (const [name, read] of Object.entries(readers)) {
     for (let before = 0; before < 16; before++) {
-      const log = await logOf([20, 5000, 1000, 1000], { cacheSize: 0 })
+      const log = await logOf([20, 5000, 1000, 1000], { cacheSize: 0, blocking: false })
       const [, seq] = log.seqs
       const [, large, ...after] = log.values
-      const readNow = log.storage.read
-      log.storage.read = (offset, size, cb) => readNow.call(log.storage, offset, size, (...results) => setImmediate(cb, ...results))
       const deletion = log.del(seq)
       await turns(before)
       const found = await read(log, seq)
@@ -437,10 +436,8 @@ test('a large record is put together whatever its chunks\' sizes are', async (t)
   const le32 = (n) => Buffer.from([n, n >>> 8, n >>> 16, n >>> 24])
   const part = (index, data) => Buffer.concat([MAGIC, Buffer.from([1]), Buffer.alloc(4), le32(index), le32(4), Buffer.from(data)])
   const last = Buffer.concat([MAGIC, Buffer.from([2]), Buffer.alloc(4), le32(2), le32(4), le32(crc32('abcd')), Buffer.from('d')])
-  const storage = new RAM()
   const bytes = Buffer.concat([sealedBlock(64, [part(0, 'a')]), sealedBlock(64, [part(1, 'bc')]), tailOf([last])])
-  await event(resolve => storage.write(0, bytes, resolve))
-  const log = promises(FlumeLog(storage, { large: true }))
+  const log = promises(FlumeLog(newFile(bytes), { large: true }))
   t.deepEqual(await collect(log.log), [{ seq: 128, value: Buffer.from('abcd') }])
   t.equal(String(await log.get(128)), 'abcd')
   await log.close()

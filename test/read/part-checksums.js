@@ -11,7 +11,8 @@ const { PartChecksums, PART_SIZE } = require('../../lib/read/part-checksums')
 const { checksumByParts, checksumOf } = require('../../lib/format/checksum')
 const { maxRecordSize, FRAME_SIZE, LENGTH_SIZE } = require('../../lib/format/layout')
 const { sealedBlock } = require('../helpers/bytes')
-const { countingStorage } = require('../helpers/counting')
+const { newFile } = require('../helpers/folder')
+const { CountedReads, openHooked } = require('../helpers/hooked-file')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
@@ -151,28 +152,28 @@ async function getAll (log, index) {
 }
 
 test('a get in a block that was cached before reads a part of it', async (t) => {
-  const storage = countingStorage(bytes)
-  const log = promises(FlumeLog(storage, SIZES))
+  const counted = new CountedReads()
+  const log = promises(openHooked(counted, SIZES, newFile(bytes)))
   await log.onReady()
   t.equal(await getAll(log, 1), null)
   for (const index of [0, 1, 26, 27, 50, 99]) {
-    storage.forget()
+    counted.forget()
     t.equal(await getAll(log, index), null, `record ${index}`)
-    const whole = storage.reads.filter(({ size }) => size === BLOCK_SIZE).length
-    t.ok(whole < 10 && storage.reads.length > 80, `${storage.reads.length} reads, ${whole} of them of a block`)
-    t.ok(storage.reads.every(({ size }) => size === BLOCK_SIZE || size <= PART_SIZE + RECORD_SIZE))
+    const whole = counted.reads.filter(({ size }) => size === BLOCK_SIZE).length
+    t.ok(whole < 10 && counted.reads.length > 80, `${counted.reads.length} reads, ${whole} of them of a block`)
+    t.ok(counted.reads.every(({ size }) => size === BLOCK_SIZE || size <= PART_SIZE + RECORD_SIZE))
   }
   await log.close()
 })
 
 test('a block that is read again and again is cached', async (t) => {
-  const storage = countingStorage(bytes)
-  const log = promises(FlumeLog(storage, SIZES))
+  const counted = new CountedReads()
+  const log = promises(openHooked(counted, SIZES, newFile(bytes)))
   await log.onReady()
   await getAll(log, 1)
-  storage.forget()
+  counted.forget()
   for (let index = 0; index < 100; index++) await log.get(seqOf(3, index))
-  const sizes = storage.reads.map(({ size }) => size)
+  const sizes = counted.reads.map(({ size }) => size)
   t.ok(sizes.length > 1 && sizes.length < 20, `${sizes.length} reads`)
   t.deepEqual(sizes.filter(size => size === BLOCK_SIZE), [BLOCK_SIZE])
   t.equal(sizes.pop(), BLOCK_SIZE)
@@ -180,7 +181,7 @@ test('a block that is read again and again is cached', async (t) => {
 })
 
 test('offsets without a record, of a deleted record or after the end are errors for partial reads, too', async (t) => {
-  const log = promises(FlumeLog(countingStorage(bytes), SIZES))
+  const log = promises(FlumeLog(newFile(bytes), SIZES))
   await log.onReady()
   await getAll(log, 1)
   for (const wrong of [1, RECORD_SIZE - 1, RECORD_SIZE + LENGTH_SIZE, PART_SIZE, 16000, BLOCK_SIZE - 1]) {

@@ -2,9 +2,11 @@
 
 // Reads a block while a deletion is rewriting it in the file.
 
+const fs = require('fs')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { newFile } = require('../helpers/folder')
+const { openHooked } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
 
@@ -14,28 +16,9 @@ const SETS = [
   { title: 'without checksums', options: { checksum: false } }
 ]
 
-/** Stops in the middle of the next write until it is told to continue. */
-class Torn extends RAM {
-  constructor () {
-    super()
-    this.tears = false
-    this.finish = null
-  }
-
-  _write (request) {
-    if (!this.tears) return super._write(request)
-    this.tears = false
-    const { offset, data } = request
-    const half = data.length / 2
-    super._write({ offset, data: data.subarray(0, half), size: half, callback: () => this.onhalf() })
-    this.finish = () => super._write(request)
-  }
-}
-
 test('a block that fills up while one of its records is deleted is valid', async (t) => {
   for (const isDeletedFirst of [true, false]) {
-    const storage = new RAM()
-    const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0 }))
+    const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE, cacheSize: 0 }))
     await log.append('one')
     await log.append('two')
     const made = []
@@ -51,21 +34,32 @@ test('a block that fills up while one of its records is deleted is valid', async
 
 for (const { title, options } of SETS) {
   test(`of a block that a deletion has half rewritten all but the deleted record is read as it was, ${title}`, async (t) => {
-    const storage = new Torn()
-    const log = promises(FlumeLog(storage, { blockSize: BLOCK_SIZE, cacheSize: 0, ...options }))
+    const file = newFile()
+    let tears = false
+    let onhalf, finish
+    const torn = new Promise(resolve => { onhalf = resolve })
+    const onwrite = ({ offset, buffers: [data] }, run) => {
+      if (!tears) return run()
+      tears = false
+      finish = run
+      const fd = fs.openSync(file, 'r+')
+      fs.writeSync(fd, data, 0, data.length / 2, offset)
+      fs.closeSync(fd)
+      onhalf()
+    }
+    const log = promises(openHooked({ onwrite }, { blockSize: BLOCK_SIZE, cacheSize: 0, sync: 'always', ...options }, file))
     const seqs = []
     for (let i = 0; i < 20; i++) seqs.push(await log.append(Buffer.alloc(40, 'a' + i)))
     const inFirstBlock = seqs.filter(seq => seq < BLOCK_SIZE)
     const values = []
     for (const seq of inFirstBlock) values.push(await log.get(seq))
 
-    const torn = new Promise(resolve => { storage.onhalf = resolve })
-    storage.tears = true
+    tears = true
     const deleted = log.del(inFirstBlock[0])
     await torn
     for (const [i, seq] of inFirstBlock.entries()) if (i > 0) t.ok(values[i].equals(await log.get(seq)), `the record at ${seq}`)
     t.equal(await codeOf(log.get(inFirstBlock[0])), 'flumelog:deleted', 'which is not read in part')
-    storage.finish()
+    finish()
     await deleted
     t.equal(await codeOf(log.get(inFirstBlock[0])), 'flumelog:deleted')
     t.ok(values[1].equals(await log.get(inFirstBlock[1])), 'and the others are as they were')

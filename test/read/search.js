@@ -3,11 +3,11 @@
 // Binary search: its results, and the number of blocks it reads.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
-const { countingStorage } = require('../helpers/counting')
+const { CountedReads, openHooked } = require('../helpers/hooked-file')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
+const { newFile } = require('../helpers/folder')
 const { collect, codeOf } = require('../helpers/reading')
 
 /** A record is a 4-byte number, large enough not to be all zeros. */
@@ -39,8 +39,8 @@ function bytesOf (numbers) {
 const seqOf = (index) => Math.floor(index / A_BLOCK) * BLOCK_SIZE + index % A_BLOCK * 8
 
 function openOver (numbers, options) {
-  const storage = countingStorage(bytesOf(numbers))
-  return { storage, ...promises(FlumeLog(storage, { codec, blockSize: BLOCK_SIZE, ...options })) }
+  const counted = new CountedReads()
+  return { counted, ...promises(openHooked(counted, { codec, blockSize: BLOCK_SIZE, ...options }, newFile(bytesOf(numbers)))) }
 }
 
 /** The expected result, by linear search. */
@@ -78,21 +78,22 @@ test('a search on a log of thousands of blocks reads at most log2(blocks) + 2 of
   const blocks = 5000
   const numbers = range(blocks * A_BLOCK, i => 2 * i + 2)
   const bytes = bytesOf(numbers)
+  const file = newFile(bytes)
   t.equal(Math.ceil(bytes.length / BLOCK_SIZE), blocks)
   const most = Math.floor(Math.log2(blocks)) + 2
   const wanted = [0, 1, 2, 3, 13, 14, 15, 59998, 59999, 60000, 60001, ...range(150, i => (i * 7919 * 31) % 60003)]
   let worst = 0
   const wrong = []
   for (const number of wanted) {
-    const storage = countingStorage(bytes)
-    const log = promises(FlumeLog(storage, { codec, cacheSize: CACHE_SIZE }))
+    const counted = new CountedReads()
+    const log = promises(openHooked(counted, { codec, cacheSize: CACHE_SIZE }, file))
     await log.onReady()
-    storage.forget()
+    counted.forget()
     const is = await found(log, atLeast(number))
     const shouldBe = firstOf(numbers, atLeast(number))
     if (JSON.stringify(is) !== JSON.stringify(shouldBe)) wrong.push({ number, is, shouldBe })
-    if (storage.reads.some(({ offset, size }) => offset % BLOCK_SIZE !== 0 || size !== BLOCK_SIZE)) wrong.push({ number, reads: storage.reads })
-    worst = Math.max(worst, storage.reads.length)
+    if (counted.reads.some(({ offset, size }) => offset % BLOCK_SIZE !== 0 || size !== BLOCK_SIZE)) wrong.push({ number, reads: counted.reads })
+    worst = Math.max(worst, counted.reads.length)
     await log.close()
   }
   t.deepEqual(wrong, [])
@@ -104,9 +105,9 @@ test('a search reads no block twice, and no cached block at all', async (t) => {
   const numbers = range(1000 * A_BLOCK, i => i + 1)
   const log = openOver(numbers)
   await log.onReady()
-  log.storage.forget()
+  log.counted.forget()
   for (const number of [3000, 3001, 2999, 3000]) await log.search(atLeast(number))
-  const offsets = log.storage.reads.map(({ offset }) => offset)
+  const offsets = log.counted.reads.map(({ offset }) => offset)
   t.equal(new Set(offsets).size, offsets.length)
   t.ok(offsets.length <= 13, `${offsets.length} reads`)
   await log.close()
@@ -230,7 +231,7 @@ test('a search fails if compare throws or does not return a number', async (t) =
 test('a search that reads a corrupt block fails with flumelog:corrupt', async (t) => {
   const bytes = bytesOf(range(100, i => i + 1))
   bytes[8 * BLOCK_SIZE + 3] ^= 1 // the middle one of 17
-  const log = promises(FlumeLog(new RAM(bytes), { codec }))
+  const log = promises(FlumeLog(newFile(bytes), { codec }))
   const err = await log.search(atLeast(50)).catch(err => err)
   t.equal(err.code, 'flumelog:corrupt')
   t.equal(err.block, 8)

@@ -7,8 +7,9 @@ const test = require('tape')
 const fc = require('fast-check')
 const pull = require('pull-stream')
 const Spec = require('pull-spec')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { newFile } = require('../helpers/folder')
+const { openHooked } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 const { modelOf } = require('../helpers/model')
 const { collect, collectSource, codeOf, event, isSame } = require('../helpers/reading')
@@ -23,14 +24,14 @@ const RUNS = Number(process.env.RUNS ?? (thorough ? 60 : 25))
  */
 async function logOf (count, options = {}) {
   const settings = { blockSize: 64, checksum: true, ...options }
-  const storage = new RAM()
+  const storage = newFile()
   const model = modelOf(settings)
   const values = Array.from({ length: count }, (_, i) => model.make(3 + i * 7 % 20))
   const first = promises(FlumeLog(storage, settings))
   await first.append(values)
   model.append(values)
   await first.close()
-  const log = promises(FlumeLog(storage.clone(), settings))
+  const log = promises(FlumeLog(storage, settings))
   await log.onReady()
   return { ...log, model }
 }
@@ -105,7 +106,7 @@ test('a pending read is answered when the source is aborted', async (t) => {
   stored(true, end => seen.push(['abort stored', end]))
   t.deepEqual(seen.splice(0), [['stored', true], ['abort stored', true]])
   // for the log to be opened
-  const early = FlumeLog(new RAM())
+  const early = FlumeLog(newFile())
   const source = early.stream({ live: true })
   source(null, end => seen.push(['early', end]))
   source(true, end => seen.push(['abort early', end]))
@@ -352,9 +353,9 @@ test('close ends a live stream that has read everything, and is an error for one
   await pulled(behind)
   const atEnd = log.log.stream({ live: true })
   const got = []
-  const ended = drain(atEnd, item => got.push(item))
+  let ended
+  await new Promise((resolve) => { ended = drain(atEnd, item => got.push(item) === 60 && resolve()) })
   const idle = log.log.stream({ live: true })
-  await immediate()
   await log.close()
   t.equal(await ended, true)
   t.equal(got.length, 60)
@@ -525,13 +526,7 @@ test('a live stream skips a record that is deleted while the stream waits or lag
 
 test('a live stream yields a record only after it is written', async (t) => {
   let release = null
-  class SlowStorage extends RAM {
-    _write (req) {
-      if (release === null) super._write(req)
-      else release.then(() => super._write(req))
-    }
-  }
-  const log = promises(FlumeLog(new SlowStorage()))
+  const log = promises(openHooked({ onwrite: (_, run) => release === null ? run() : release.then(run) }))
   await log.append('first')
   const got = []
   const source = log.log.stream({ live: true, values: false })
@@ -566,7 +561,7 @@ test('since and live streams are updated before append calls back', async (t) =>
 })
 
 test('a live stream yields each of a hundred thousand concurrent appends once, in order', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const count = 100000
   let seen = 0
   let isRight = true

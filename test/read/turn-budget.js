@@ -4,12 +4,12 @@
 
 const test = require('tape')
 const pull = require('pull-stream')
-const RAM = require('random-access-memory')
 const { systemClock } = require('../../lib/clock')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
-const { storageFile } = require('../../lib/storage/storage-file')
+const { pathFile } = require('../../lib/storage/path-file')
 const { wrap } = require('../../promises')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 
@@ -20,7 +20,7 @@ async function cachedLog () {
   let now = 0
   const clock = { ...systemClock, now: () => { now += 2; return now } }
   const settings = settingsOf({ blockSize: 4096, cacheSize: 100e6 })
-  const log = promises(createLog(storageFile(new RAM(), settings), settings, clock))
+  const log = promises(createLog(pathFile(newFile(), settings), settings, clock))
   await log.append(Array.from({ length: COUNT }, () => Buffer.from('a record of the log')))
   const seqs = await collect(log.log, { values: false })
   return { ...log, seqs }

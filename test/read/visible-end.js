@@ -21,8 +21,7 @@ function changingFile (before, after, calls) {
   const state = () => file.calls++ < calls ? before : after
   const file = {
     calls: 0,
-    hasMetadata: true,
-    readMetadata: async () => state().point ?? null,
+    metadata: { read: async () => state().point ?? null },
     size: async () => state().bytes.length,
     read: async (offset, size) => {
       const { bytes } = state()

@@ -127,7 +127,7 @@ test('a reader that reads the metadata just before the writer deletes a record o
     const read = async (offset, size) => after.subarray(offset, offset + size)
     const deleted = { ...switching, metadata: { ...place, deletions, tie: await tieAt(read, place.end, BLOCK_SIZE, deletions) }, version: '2' }
     const reads = [switching, deleted]
-    const io = { size: async () => after.length, read, readMetadata: async () => reads.length > 1 ? reads.shift() : reads[0] }
+    const io = { size: async () => after.length, read, metadata: { read: async () => reads.length > 1 ? reads.shift() : reads[0] } }
     t.equal((await readOwn(io)).metadata.id, '1', isHeld ? 'while the writer is alive' : 'when it is gone')
   }
 })

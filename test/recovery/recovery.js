@@ -6,14 +6,12 @@
 const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { parseMetadata } = require('../../lib/storage/metadata-text')
-const { storageFile } = require('../../lib/storage/storage-file')
-const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
+const { dataOf, tailOf } = require('../helpers/bytes')
 const { Disk, randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
 const { leaveMetadata } = require('../helpers/left-metadata')
@@ -206,23 +204,6 @@ tape('a closed log keeps records that the codec, or validate, refuses', async (t
   t.ok(fs.readFileSync(file).equals(bytes))
 })
 
-tape('a storage that was stopped during an atomic batch is cut in front of it, whatever was appended behind it', async (t) => {
-  for (const [before, behind] of [[3, 5], [3, 0], [0, 5], [0, 0]]) {
-    const record = dataOf(20)
-    const batch = sealedBlock(64, [dataOf(10), dataOf(20)])
-    batch.writeUInt16LE(0, 0)
-    const bytes = Buffer.concat([...new Array(before).fill(sealedBlock(64, [record, record])), batch, ...new Array(behind).fill(sealedBlock(64, [record])), tailOf(behind > 0 ? [record] : [])])
-    for (const readOnly of [true, false]) {
-      const log = promises(createLog(storageFile(new RAM(Buffer.from(bytes)), { readOnly }), settingsOf({ blockSize: 64, readOnly })))
-      const cut = await log.onReady()
-      t.equal(cut?.offset ?? null, readOnly ? null : before * 64, `${before} blocks before, ${behind} behind`)
-      t.equal((await collect(log.log)).length, before * 2)
-      if (!readOnly) t.equal(await log.append(record), before * 64)
-      await log.close()
-    }
-  }
-})
-
 tape('zeros at the end of the file are cut off however many there are, and not kept', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file, { blockSize: 64 }))
@@ -236,10 +217,6 @@ tape('zeros at the end of the file are cut off however many there are, and not k
     await again.close()
     t.equal(fs.statSync(file).size, 14)
   }
-  const storage = new RAM(Buffer.concat([tailOf([dataOf(3)]), Buffer.alloc(3 * MIB)]))
-  const other = promises(FlumeLog(storage, { blockSize: 64 }))
-  t.deepEqual(await other.onReady(), { offset: 7, bytes: 3 * MIB, filename: null }, 'in a storage too')
-  await other.close()
 })
 
 tape('of trailing bytes between zeros, the zeros are kept as holes', async (t) => {

@@ -4,8 +4,7 @@
 // bytes alone.
 
 const test = require('tape')
-const layout = require('../../lib/format/layout')
-const { endOfLastBlock, endOfUnsynced, isRefusedByCodec, isUnfinishedBatch } = require('../../lib/recovery/whole-records')
+const { endOfLastBlock, endOfUnsynced, isRefusedByCodec } = require('../../lib/recovery/whole-records')
 const { dataOf, sealedBlock, tailOf } = require('../helpers/bytes')
 
 const BLOCK_SIZE = 64
@@ -76,29 +75,5 @@ test('without a recovery point, the last block ends behind its whole records, an
   t.equal(endOfLastBlock(corrupt, BLOCK_SIZE), 42)
   t.equal(endOfLastBlock(sealedBlock(BLOCK_SIZE, RECORDS), BLOCK_SIZE), BLOCK_SIZE)
   t.equal(endOfLastBlock(Buffer.alloc(BLOCK_SIZE, 7), BLOCK_SIZE), BLOCK_SIZE, 'a corrupt block is a block')
-  t.end()
-})
-
-test('an atomic batch is unfinished if its first length is 0 and all else is whole', (t) => {
-  for (const checksum of [true, false]) {
-    for (const records of [RECORDS, [dataOf(30)], [dataOf(1), dataOf(1)]]) {
-      const block = sealedBlock(BLOCK_SIZE, records, { checksum })
-      t.notOk(isUnfinishedBatch(block, BLOCK_SIZE), 'a finished one')
-      block.writeUInt16LE(0, 0)
-      t.ok(isUnfinishedBatch(block, BLOCK_SIZE))
-      const end = layout.paddingStart(block)
-      t.ok(isUnfinishedBatch(block.subarray(0, end), BLOCK_SIZE), 'the file may end in it')
-      t.notOk(isUnfinishedBatch(block.subarray(0, end - 1), BLOCK_SIZE))
-      for (let at = 2; at < BLOCK_SIZE; at++) {
-        const other = Buffer.from(block)
-        other[at] ^= 0x80
-        if (checksum && isUnfinishedBatch(other, BLOCK_SIZE)) t.fail(`byte ${at} is wrong too`)
-      }
-    }
-  }
-  const deleted = sealedBlock(BLOCK_SIZE, [Buffer.alloc(30), dataOf(5)])
-  deleted.writeUInt16LE(0, 0)
-  t.notOk(isUnfinishedBatch(deleted, BLOCK_SIZE), 'a trim or a deletion that was interrupted: no batch starts with a deleted record')
-  for (let length = 0; length <= BLOCK_SIZE; length++) t.notOk(isUnfinishedBatch(Buffer.alloc(length), BLOCK_SIZE), `${length} zeros`)
   t.end()
 })

@@ -126,16 +126,3 @@ tape('the last record keeps its place, so that since does not go back', async (t
   }
   await log.close()
 })
-
-tape('a storage keeps its blocks as they are', async (t) => {
-  const RAF = require('random-access-file')
-  const file = testFolder(t)('log')
-  const log = promises(FlumeLog(new RAF(file), { blockSize: BLOCK_SIZE }))
-  const seqs = await fill(log, 2)
-  await log.del(seqs.slice(0, PER_BLOCK))
-  t.equal(await codeOf(log.get(seqs[1])), 'flumelog:deleted')
-  t.equal(log.log.stats().holes, false)
-  t.equal(log.log.stats().allocated, null)
-  await log.close()
-  t.notOk(blockOf(file, 0).equals(holeOf(BLOCK_SIZE, true)))
-})

@@ -10,6 +10,7 @@ const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const maintenance = require('../../maintenance')
+const { noWatch } = require('../helpers/calls-of-files')
 const { testFolder } = require('../helpers/folder')
 const { until, published, watched } = require('../helpers/followers')
 const { makeHoles } = require('../helpers/holes')
@@ -82,7 +83,7 @@ for (const checksum of [true, false]) {
     const seqs = await filled(writer)
     await published(file, seqs.at(-1))
     // nothing tells it that the file has changed
-    const readers = Array.from({ length: 3 }, () => promises(createLog({ ...pathFile(file, { readOnly: true, lock: false }), watch: null }, settingsOf({ ...options, readOnly: true, cacheSize: 0 }))))
+    const readers = Array.from({ length: 3 }, () => promises(createLog({ ...pathFile(file, { readOnly: true, lock: false }), watch: noWatch }, settingsOf({ ...options, readOnly: true, cacheSize: 0 }))))
     const [reader, streaming, opened] = readers
     await Promise.all(readers.map(reader => reader.onReady()))
     await writer.trim({ lt: seqs[40] })

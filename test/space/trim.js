@@ -5,12 +5,11 @@
 const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Disk, randomFrom } = require('../helpers/disk')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
@@ -30,82 +29,68 @@ async function filled (log, count = 50) {
   return seqs
 }
 
-const PLACES = {
-  'a file': (t) => {
-    const file = testFolder(t)('log')
-    return (options) => FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
-  },
-  'a storage': () => {
-    let storage = new RAM()
-    return (options) => {
-      storage = storage.clone()
-      return FlumeLog(storage, { blockSize: BLOCK_SIZE, ...options })
-    }
-  }
-}
-
-for (const [place, placeOf] of Object.entries(PLACES)) {
-  for (const checksum of [true, false]) {
-    tape(`whole blocks before an offset are trimmed, and nothing else: ${place}, ${checksum ? 'with' : 'without'} checksums`, async (t) => {
-      const openLog = placeOf(t)
-      let log = promises(openLog({ checksum }))
-      const seqs = await filled(log)
-      t.equal(log.log.start, 0)
-      for (const isOpenedAgain of [false, true]) {
-        const start = await log.trim({ lt: seqs[isOpenedAgain ? 38 : 23] })
-        const first = isOpenedAgain ? 35 : 20
-        t.equal(start, seqs[first])
-        if (isOpenedAgain) {
-          await log.close()
-          log = promises(openLog({ checksum }))
-          await log.onReady()
-        }
-        t.equal(log.log.start, start)
-        t.equal(log.log.stats().start, start)
-        t.equal(log.log.stats().blocks, 10 - first / PER_BLOCK)
-        t.deepEqual(await indexes(log), range(first, 50))
-        t.deepEqual(await indexes(log, { reverse: true }), range(first, 50).reverse())
-        t.deepEqual(await indexes(log, { gt: -1 }), range(first, 50), 'as flumedb starts a view')
-        t.deepEqual(await indexes(log, { gte: 0, lte: seqs[first] }), [first])
-        t.deepEqual(await indexes(log, { lt: seqs[first] }), [])
-        t.equal(await codeOf(collect(log.log, { gte: 1 })), 'flumelog:trimmed')
-        t.equal(await codeOf(collect(log.log, { gt: seqs[first - 1] })), 'flumelog:trimmed')
-        t.deepEqual(await indexes(log, { gt: seqs[3], fromStart: true }), range(first, 50))
-        t.deepEqual(await indexes(log, { gt: seqs[3], lt: seqs[5], fromStart: true }), [])
-        t.equal(await codeOf(log.get(seqs[first - 1])), 'flumelog:trimmed')
-        t.equal(await codeOf(log.get(0)), 'flumelog:trimmed')
-        t.equal(await codeOf(log.del(seqs[1])), 'flumelog:trimmed')
-        t.equal(await codeOf(log.getPrevious(seqs[1])), 'flumelog:trimmed')
-        t.equal(await codeOf(log.getPrevious(seqs[first])), 'flumelog:not-found')
-        t.equal((await log.getPrevious(seqs[first + 1])).seq, seqs[first])
-        t.equal((await log.search(value => value[0] - 1 - 10)).seq, seqs[first], 'the first that is left is after what was trimmed')
-        t.equal((await log.search(value => value[0] - 1 - 45)).seq, seqs[45])
+for (const checksum of [true, false]) {
+  tape(`whole blocks before an offset are trimmed, and nothing else, ${checksum ? 'with' : 'without'} checksums`, async (t) => {
+    const file = newFile()
+    const openLog = (options) => FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
+    let log = promises(openLog({ checksum }))
+    const seqs = await filled(log)
+    t.equal(log.log.start, 0)
+    for (const isOpenedAgain of [false, true]) {
+      const start = await log.trim({ lt: seqs[isOpenedAgain ? 38 : 23] })
+      const first = isOpenedAgain ? 35 : 20
+      t.equal(start, seqs[first])
+      if (isOpenedAgain) {
+        await log.close()
+        log = promises(openLog({ checksum }))
+        await log.onReady()
       }
-      await log.close()
-    })
-  }
-
-  tape(`the block with the last record stays, however much is to be trimmed: ${place}`, async (t) => {
-    const openLog = placeOf(t)
-    const log = promises(openLog())
-    t.equal(await log.trim({ lt: 1000 }), 0, 'an empty log')
-    const seqs = await filled(log, 45)
-    t.equal(await log.trim({ lt: Infinity }), seqs[40])
-    t.deepEqual(await indexes(log), range(40, 45))
-    t.equal(await log.append(data(45)), 9 * BLOCK_SIZE)
-    t.equal(await log.trim({ lt: 1e9 }), 9 * BLOCK_SIZE)
-    t.deepEqual(await indexes(log), [45])
-    t.equal(await log.trim({ lt: -5 }), 9 * BLOCK_SIZE, 'it never goes back')
+      t.equal(log.log.start, start)
+      t.equal(log.log.stats().start, start)
+      t.equal(log.log.stats().blocks, 10 - first / PER_BLOCK)
+      t.deepEqual(await indexes(log), range(first, 50))
+      t.deepEqual(await indexes(log, { reverse: true }), range(first, 50).reverse())
+      t.deepEqual(await indexes(log, { gt: -1 }), range(first, 50), 'as flumedb starts a view')
+      t.deepEqual(await indexes(log, { gte: 0, lte: seqs[first] }), [first])
+      t.deepEqual(await indexes(log, { lt: seqs[first] }), [])
+      t.equal(await codeOf(collect(log.log, { gte: 1 })), 'flumelog:trimmed')
+      t.equal(await codeOf(collect(log.log, { gt: seqs[first - 1] })), 'flumelog:trimmed')
+      t.deepEqual(await indexes(log, { gt: seqs[3], fromStart: true }), range(first, 50))
+      t.deepEqual(await indexes(log, { gt: seqs[3], lt: seqs[5], fromStart: true }), [])
+      t.equal(await codeOf(log.get(seqs[first - 1])), 'flumelog:trimmed')
+      t.equal(await codeOf(log.get(0)), 'flumelog:trimmed')
+      t.equal(await codeOf(log.del(seqs[1])), 'flumelog:trimmed')
+      t.equal(await codeOf(log.getPrevious(seqs[1])), 'flumelog:trimmed')
+      t.equal(await codeOf(log.getPrevious(seqs[first])), 'flumelog:not-found')
+      t.equal((await log.getPrevious(seqs[first + 1])).seq, seqs[first])
+      t.equal((await log.search(value => value[0] - 1 - 10)).seq, seqs[first], 'the first that is left is after what was trimmed')
+      t.equal((await log.search(value => value[0] - 1 - 45)).seq, seqs[45])
+    }
     await log.close()
-    const again = promises(openLog())
-    t.deepEqual(await indexes(again), [45])
-    t.equal(await again.append(data(46)), 9 * BLOCK_SIZE + 44, 'offsets go on')
-    await again.close()
   })
 }
 
+tape('the block with the last record stays, however much is to be trimmed', async (t) => {
+  const file = newFile()
+  const openLog = (options) => FlumeLog(file, { blockSize: BLOCK_SIZE, ...options })
+  const log = promises(openLog())
+  t.equal(await log.trim({ lt: 1000 }), 0, 'an empty log')
+  const seqs = await filled(log, 45)
+  t.equal(await log.trim({ lt: Infinity }), seqs[40])
+  t.deepEqual(await indexes(log), range(40, 45))
+  t.equal(await log.append(data(45)), 9 * BLOCK_SIZE)
+  t.equal(await log.trim({ lt: 1e9 }), 9 * BLOCK_SIZE)
+  t.deepEqual(await indexes(log), [45])
+  t.equal(await log.trim({ lt: -5 }), 9 * BLOCK_SIZE, 'it never goes back')
+  await log.close()
+  const again = promises(openLog())
+  t.deepEqual(await indexes(again), [45])
+  t.equal(await again.append(data(46)), 9 * BLOCK_SIZE + 44, 'offsets go on')
+  await again.close()
+})
+
 tape('the first block alone is not trimmed: it would look like one whose records were deleted', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
   const seqs = await filled(log)
   t.equal(await log.trim({ lt: seqs[5] }), 0)
   t.deepEqual(await indexes(log), range(0, 50))
@@ -130,7 +115,7 @@ tape('a trim with wrong options is refused, and a read-only log is not trimmed',
 
 tape('a stream that a trim overtakes ends with an error, or goes on at the start of the log', async (t) => {
   for (const cacheSize of [0, 1 << 20]) {
-    const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE, cacheSize }))
+    const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE, cacheSize }))
     const seqs = await filled(log)
     const next = (source) => event(resolve => source(null, (end, item) => resolve(end?.code ?? end ?? item.value[0] - 1)))
     const sources = { fails: log.log.stream(), jumps: log.log.stream({ fromStart: true }), waits: log.log.stream(), back: log.log.stream({ reverse: true }), live: log.log.stream({ live: true, gt: seqs[48] }) }
@@ -156,7 +141,7 @@ tape('a stream that a trim overtakes ends with an error, or goes on at the start
 })
 
 tape('batches and scans start where the log does', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: BLOCK_SIZE }))
+  const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
   const seqs = await filled(log)
   await log.trim({ lt: seqs[30] })
   const batches = await new Promise((resolve, reject) => pull(log.log.batches({ values: false }), pull.collect((err, all) => err ? reject(err) : resolve(all))))

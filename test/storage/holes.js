@@ -6,9 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const { pathFile } = require('../../lib/storage/path-file')
-const { storageFile } = require('../../lib/storage/storage-file')
 const { testFolder } = require('../helpers/folder')
 const { isNode } = require('../helpers/runtime')
 const { start } = require('../helpers/processes')
@@ -46,15 +44,6 @@ tape('without anything to punch holes with, zeros are written', async (t) => {
   t.deepEqual(await program.message(() => true), { before: false, after: false })
   t.equal((await program.over).code, 0)
   t.ok(fs.readFileSync(filename).equals(Buffer.alloc(size, 7).fill(0, offset, offset + length)))
-})
-
-tape('a storage gets zeros', async (t) => {
-  const storage = new RAM()
-  const file = storageFile(storage, { readOnly: false })
-  await promisify(file.write)(0, Buffer.alloc(3 * PAGE, 7))
-  await promisify(file.punch)(5, 2 * PAGE)
-  t.ok(storage.toBuffer().equals(Buffer.alloc(3 * PAGE, 7).fill(0, 5, 5 + 2 * PAGE)))
-  t.equal(file.canPunch(), false)
 })
 
 tape('a file is closed when what is being punched is done', async (t) => {

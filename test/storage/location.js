@@ -14,7 +14,7 @@ const { verify } = require('../../lib/maintenance/verify')
 const { promises } = require('../helpers/promises')
 const { testFolder } = require('../helpers/folder')
 const { runtime } = require('../helpers/runtime')
-const { collect, codeOf } = require('../helpers/reading')
+const { codeOf } = require('../helpers/reading')
 
 /** Changes the working directory until the test has ended. */
 function chdir (t, folder) {
@@ -119,19 +119,17 @@ test('each parent directory that is created is fsynced into its own parent', asy
 test('a name that leaves no room for those of the files beside it is refused before anything is created', async (t) => {
   const file = testFolder(t)
   for (const name of ['x'.repeat(234), 'new/' + 'é'.repeat(117)]) {
-    const err = await promises(FlumeLog(file(name))).onReady().catch(err => err)
-    t.equal(err.code, 'ENAMETOOLONG')
-    t.match(err.message, /has 234 bytes; the maximum is 233/)
-    t.deepEqual(fs.readdirSync(file('.')), [])
+    for (const readOnly of [false, true]) {
+      const err = await promises(FlumeLog(file(name), { readOnly })).onReady().catch(err => err)
+      t.equal(err.code, 'ENAMETOOLONG')
+      t.match(err.message, /has 234 bytes; the maximum is 233/)
+      t.deepEqual(fs.readdirSync(file('.')), [])
+    }
   }
   const log = promises(FlumeLog(file('x'.repeat(233))))
   await log.append('one')
   await promisify(log.log.compact)({})
   await log.close()
-  fs.renameSync(file('x'.repeat(233)), file('x'.repeat(250)))
-  const reader = promises(FlumeLog(file('x'.repeat(250)), { readOnly: true }))
-  t.equal((await collect(reader.log)).length, 1, 'what has a longer name can be read')
-  await reader.close()
 })
 
 test('a FIFO is refused without opening it', async (t) => {

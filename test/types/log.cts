@@ -35,8 +35,6 @@ const options: FlumeLog.Options<Message> = {
   retain: { bytes: 1e9, age: 1000, time: (value) => value.at },
   readOnly: false
 }
-declare const storage: FlumeLog.RandomAccessStorage
-const stored = FlumeLog(storage, { ...options, codec })
 const bare = FlumeLog('folder/bare')
 const bareToo: FlumeLog.Log = bare
 declare const untyped: any

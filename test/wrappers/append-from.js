@@ -6,9 +6,8 @@ const { Readable } = require('stream')
 const { pipeline } = require('stream/promises')
 const { getEventListeners } = require('events')
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const { open } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
 
 const RECORDS = ['ada', 'grace', 'mary']
@@ -35,18 +34,18 @@ tape('appendFrom stores the records of any iterable, in order, and resolves to h
   }
   const sources = { array: RECORDS, set: new Set(RECORDS), iterator: RECORDS.values(), generator: generator(), stream: Readable.from(RECORDS) }
   for (const [name, source] of Object.entries(sources)) {
-    const log = await open(new RAM())
+    const log = await open(newFile())
     t.deepEqual(await log.appendFrom(source), { records: 3, bytes: 12, seq: 16 }, name)
     t.deepEqual(await values(log), RECORDS)
     await log.close()
   }
-  const log = await open(new RAM())
+  const log = await open(newFile())
   t.deepEqual(await log.appendFrom([]), { records: 0, bytes: 0, seq: -1 })
   await log.close()
 })
 
 tape('appendFrom is the end of a pipeline', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const stored = await pipeline(Readable.from(RECORDS), async function * (names) {
     for await (const name of names) yield name.toUpperCase()
   }, (names) => log.appendFrom(names))
@@ -79,7 +78,7 @@ tape('appendFrom reads no further than highWaterMark allows', async (t) => {
 })
 
 tape('when the iterable fails, the records before are stored, and appendFrom rejects with its error', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const reason = new Error('no more')
   async function * later () {
     yield 'one'
@@ -97,7 +96,7 @@ tape('when the iterable fails, the records before are stored, and appendFrom rej
 })
 
 tape('when a record cannot be stored, those before are, and the iterable is closed', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   for (const isAsync of [false, true]) {
     let isClosed = false
     function * source () {
@@ -117,7 +116,7 @@ tape('when a record cannot be stored, those before are, and the iterable is clos
 })
 
 tape('a signal ends appendFrom with its reason, also while it waits for the iterable, and closes that', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const controller = new AbortController()
   const source = stuck(RECORDS)
   const appending = log.appendFrom(source, { signal: controller.signal }).catch(err => err)
@@ -134,7 +133,7 @@ tape('a signal ends appendFrom with its reason, also while it waits for the iter
 })
 
 tape('appendFrom rejects when the log is closed, also while it waits for the iterable, and closes that', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const { signal } = new AbortController()
   const source = stuck(RECORDS)
   const stream = new Readable({ objectMode: true, read () {} })
@@ -150,7 +149,7 @@ tape('appendFrom rejects when the log is closed, also while it waits for the ite
 })
 
 tape('what is no iterable of records is flumelog:invalid', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   for (const wrong of [undefined, null, 5, {}, 'a record', Buffer.from('a record'), () => {}]) {
     t.equal(await codeOf(log.appendFrom(wrong)), 'flumelog:invalid', String(wrong))
   }
@@ -161,7 +160,7 @@ tape('what is no iterable of records is flumelog:invalid', async (t) => {
 })
 
 tape('appendFrom rejects with what is wrong with an iterator', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const reason = new Error('a getter')
   const results = { nothing: undefined, number: 5, done: { get done () { throw reason } }, value: { done: false, get value () { throw reason } } }
   for (const [name, result] of Object.entries(results)) {
@@ -175,7 +174,7 @@ tape('appendFrom rejects with what is wrong with an iterator', async (t) => {
 })
 
 tape('a generator that aborts its own signal is closed', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const controller = new AbortController()
   const reason = new Error('enough')
   const seen = []
@@ -201,7 +200,7 @@ tape('appendFrom of an endless iterable lets timers run, also with a storage tha
     for (let i = 0; i < 3e6; i++) yield 'x'
   }
   for (const iterable of [endless(), (async function * () { yield * endless() })()]) {
-    const log = await open(new RAM(), { highWaterMark: 1e9 })
+    const log = await open(newFile(), { highWaterMark: 1e9 })
     const controller = new AbortController()
     setImmediate(() => setImmediate(() => controller.abort(reason)))
     t.equal(await log.appendFrom(iterable, { signal: controller.signal }).catch(err => err), reason)

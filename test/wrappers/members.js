@@ -4,10 +4,10 @@
 // with callbacks, and all of them are ordinary properties, which a caller can replace.
 
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
 const maintenance = require('../../maintenance')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 
 /** What each member of the log with callbacks is called in the log with promises. */
@@ -58,7 +58,7 @@ function membersOf (object) {
 }
 
 tape('the log with promises has a counterpart for every member of the log with callbacks, and no other members', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   t.deepEqual(Object.keys(log.flumelog).sort(), Object.keys(COUNTERPARTS).sort(), 'the table lists every member')
   const expected = [...Object.values(COUNTERPARTS).filter(name => name !== null), ...OWN]
   t.deepEqual(membersOf(log), expected.sort())
@@ -68,8 +68,8 @@ tape('the log with promises has a counterpart for every member of the log with c
 })
 
 const ENTRIES = {
-  'the log with callbacks': () => FlumeLog(new RAM()),
-  'the log with promises': () => wrap(FlumeLog(new RAM())),
+  'the log with callbacks': () => FlumeLog(newFile()),
+  'the log with promises': () => wrap(FlumeLog(newFile())),
   'the exports of promises': () => ({ ...require('../../promises') }),
   'the exports of maintenance': () => ({ ...maintenance })
 }
@@ -92,11 +92,11 @@ for (const [entry, make] of Object.entries(ENTRIES)) {
 }
 
 tape('what is replaced in a wrapper is not replaced in the log, except for the options that can be changed', async (t) => {
-  const log = FlumeLog(new RAM())
-  const { append, stream, get } = log
+  const log = FlumeLog(newFile())
+  const { append, stream, get, filename } = log
   const wrapper = wrap(log)
   for (const name of ['append', 'stream', 'get', 'role', 'blockSize', 'filename']) wrapper[name] = 'replaced'
-  t.deepEqual([log.append, log.stream, log.get, log.role, log.blockSize, log.filename], [append, stream, get, null, 65536, null])
+  t.deepEqual([log.append, log.stream, log.get, log.role, log.blockSize, log.filename], [append, stream, get, null, 65536, filename])
   wrapper.highWaterMark = 1000
   wrapper.overflow = 'reject'
   t.deepEqual([log.highWaterMark, log.overflow], [1000, 'reject'])
@@ -107,7 +107,7 @@ tape('what is replaced in a wrapper is not replaced in the log, except for the o
 })
 
 tape('a stream that was replaced in the log is the one that the wrapper reads', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   await promises(log).append(['one', 'two'])
   const { stream } = log
   log.stream = (options) => stream({ ...options, reverse: true })

@@ -8,19 +8,19 @@ const { Readable, Writable } = require('stream')
 const { pipeline } = require('stream/promises')
 const tape = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const { open, wrap } = require('../../promises')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Disk } = require('../helpers/disk')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
+const { openHeld } = require('../helpers/hooked-file')
 const { collect, codeOf, event } = require('../helpers/reading')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
 const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 
 tape('records piped into a write stream are stored in order, all of them at finish', async (t) => {
-  const log = await open(new RAM(), { codec: json, blockSize: 1024 })
+  const log = await open(newFile(), { codec: json, blockSize: 1024 })
   const writing = log.createWriteStream()
   t.equal(writing.stored, null)
   await pipeline(Readable.from(numbers(0, 5000)), writing)
@@ -90,7 +90,7 @@ tape('records written to a write stream are stored in batches', async (t) => {
 
 tape('a read stream reads no further than its consumer', async (t) => {
   let decoded = 0
-  const log = await open(new RAM(), { codec: { ...json, decode: (text) => { decoded++; return JSON.parse(text) } } })
+  const log = await open(newFile(), { codec: { ...json, decode: (text) => { decoded++; return JSON.parse(text) } } })
   await log.append(numbers(0, 5000))
   decoded = 0
   let taken = 0
@@ -175,7 +175,7 @@ tape('an AbortSignal ends a pipeline into the log, and accepted records are stor
 })
 
 tape('a record that cannot be stored ends the pipeline, and those before it are stored', async (t) => {
-  const log = await open(new RAM(), { codec: json })
+  const log = await open(newFile(), { codec: json })
   const cyclic = {}
   cyclic.self = cyclic
   const writing = log.createWriteStream()
@@ -243,7 +243,7 @@ tape('a read stream that is destroyed closes its pull-stream, in any state', asy
       t.equal(streams(), 0)
     }
   }
-  const unopened = wrap(require('../..')(new RAM()))
+  const unopened = wrap(require('../..')(newFile()))
   const reading = unopened.createReadStream({ live: true })
   reading.resume()
   await event(process.nextTick)
@@ -267,7 +267,7 @@ tape('closing the log during a pipeline ends it with flumelog:closed, in both di
   t.equal(await codeOf(pipeline(from.createReadStream(), slow)), 'flumelog:closed')
   t.ok(taken < 10000)
 
-  const storage = new RAM()
+  const storage = newFile()
   const to = await open(storage, { codec: json })
   let closed
   const writing = to.createWriteStream()
@@ -280,7 +280,7 @@ tape('closing the log during a pipeline ends it with flumelog:closed, in both di
   }
   t.equal(await codeOf(pipeline(endless, writing)), 'flumelog:closed')
   await closed
-  const again = await open(storage.clone(), { codec: json })
+  const again = await open(storage, { codec: json })
   t.deepEqual(await collect(again.flumelog, { seqs: false }), numbers(0, writing.stored.records), 'what it says is stored is there')
   await again.close()
 })
@@ -314,7 +314,7 @@ tape('however a write stream is used and ended, exactly the accepted records are
 })
 
 tape('a read stream passes on errors of the log', async (t) => {
-  const log = await open(new RAM(), { codec: { ...json, decode: (text) => text === '1' ? JSON.parse('{') : JSON.parse(text) }, validate: () => true })
+  const log = await open(newFile(), { codec: { ...json, decode: (text) => text === '1' ? JSON.parse('{') : JSON.parse(text) }, validate: () => true })
   await log.append([0, 1, 2])
   t.equal(await codeOf(log.createReadStream().toArray()), 'flumelog:corrupt')
   t.equal(await codeOf(pipeline(log.createReadStream(), new Writable({ objectMode: true, write: (_, __, cb) => cb() }))), 'flumelog:corrupt', 'to a pipeline too')
@@ -327,23 +327,17 @@ tape('a read stream passes on errors of the log', async (t) => {
 })
 
 async function logOf (count) {
-  const log = await open(new RAM(), { codec: json })
+  const log = await open(newFile(), { codec: json })
   await log.append(numbers(0, count))
   return log
 }
 
 /** A log whose writes wait until they are released. */
 async function heldLog (options) {
-  const storage = new RAM()
-  const held = []
-  let released = false
-  storage.write = (...call) => released ? RAM.prototype.write.apply(storage, call) : held.push(call)
-  const log = await open(storage, options)
-  const release = () => {
-    released = true
-    for (const call of held) storage.write(...call)
-  }
-  return { log, release }
+  const { log, release } = openHeld(options)
+  const wrapped = wrap(log)
+  await wrapped.ready()
+  return { log: wrapped, release }
 }
 
 tape('a read stream whose data listener throws goes on when it is resumed', async (t) => {

@@ -7,10 +7,9 @@ const fs = require('fs')
 const { once, getEventListeners } = require('events')
 const tape = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const { open, wrap } = require('../../promises')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { modelOf } = require('../helpers/model')
 const { collect, codeOf, isSame } = require('../helpers/reading')
 const { strictSource } = require('../helpers/strict-source')
@@ -36,7 +35,7 @@ tape('open resolves to an open log, and rejects if the log cannot be opened', as
 })
 
 tape('each call resolves to what its callback receives', async (t) => {
-  const log = await open(new RAM(), { codec: json, blockSize: 128 })
+  const log = await open(newFile(), { codec: json, blockSize: 128 })
   const seqs = []
   for (let i = 0; i < 20; i++) seqs.push(await log.append({ i }))
   t.equal(await log.get(seqs[7]).then(({ i }) => i), 7)
@@ -92,7 +91,7 @@ tape('ready, drained and scan are what onReady, onDrain and scan of the log with
 })
 
 tape('wrap adds promises to a log that was opened with callbacks', async (t) => {
-  const flumelog = FlumeLog(new RAM(), { codec: json })
+  const flumelog = FlumeLog(newFile(), { codec: json })
   const log = wrap(flumelog)
   t.equal(log.flumelog, flumelog)
   t.equal(await log.append('one'), 0, 'also while it is being opened')
@@ -114,7 +113,7 @@ tape('Symbol.asyncDispose closes the log', async (t) => {
 tape('a loop over stream yields the same as the pull-stream, with all options', async (t) => {
   const settings = { blockSize: 64, checksum: true }
   const model = modelOf(settings)
-  const log = await open(new RAM(), settings)
+  const log = await open(newFile(), settings)
   for (let i = 0; i < 60; i++) {
     const value = model.make(3 + i % 17)
     await log.append(value)
@@ -143,7 +142,7 @@ tape('a loop over stream yields the same as the pull-stream, with all options', 
 })
 
 tape('concurrent calls of next are answered in order', async (t) => {
-  const log = await open(new RAM(), { codec: json, blockSize: 64 })
+  const log = await open(newFile(), { codec: json, blockSize: 64 })
   await log.append(numbers(0, 50))
   const walk = log.stream({ seqs: false, live: true })
   const early = Array.from({ length: 60 }, () => walk.next())
@@ -194,7 +193,7 @@ tape('a stream is closed however the loop is left: before the first record, in t
 })
 
 tape('a signal aborted while the log is being opened ends the loop', async (t) => {
-  const log = wrap(FlumeLog(new RAM()))
+  const log = wrap(FlumeLog(newFile()))
   const controller = new AbortController()
   const asked = log.stream({ live: true, signal: controller.signal }).next()
   controller.abort()
@@ -237,7 +236,7 @@ tape('two loops over one iterator share its records, and leaving one of them end
 
 tape('an exception from a function in the options is thrown in the loop, and closes the stream', async (t) => {
   const decode = (text) => { if (text === '5') throw new Error('no such number'); return JSON.parse(text) }
-  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  const log = await open(newFile(), { codec: { ...json, decode }, validate: () => true })
   await log.append(numbers(0, 10))
   const thrown = new Error('thrown by onSkip')
   const given = []
@@ -335,7 +334,7 @@ tape('a signal aborted while a record is decoded ends the loop', async (t) => {
     if (text === '"30"') controller.abort()
     return JSON.parse(text)
   }
-  const log = await open(new RAM(), { codec: { ...json, decode }, validate: () => true })
+  const log = await open(newFile(), { codec: { ...json, decode }, validate: () => true })
   await log.append(numbers(0, 60).map(String))
   const walk = log.stream({ seqs: false, signal: controller.signal })
   const given = await Promise.allSettled(Array.from({ length: 60 }, () => walk.next()))
@@ -352,7 +351,7 @@ tape('a signal aborted while a record is decoded answers all pending calls of ne
     if (text === '3') controller.abort()
     return JSON.parse(text)
   }
-  const log = await open(new RAM(), { codec: { ...json, decode } })
+  const log = await open(newFile(), { codec: { ...json, decode } })
   const walk = log.stream({ live: true, seqs: false, signal: controller.signal })
   const waiting = Promise.allSettled(Array.from({ length: 6 }, () => walk.next()))
   await log.append(numbers(0, 6))
@@ -364,7 +363,7 @@ tape('a signal aborted while a record is decoded answers all pending calls of ne
 })
 
 tape('a loop never reads its pull-stream concurrently, or after its end', async (t) => {
-  const log = await open(new RAM(), { codec: json })
+  const log = await open(newFile(), { codec: json })
   const strict = wrap({ ...log.flumelog, stream: (options) => strictSource(t, log.flumelog.stream(options)) })
   const walk = strict.stream({ live: true, seqs: false })
   const waiting = Array.from({ length: 10 }, () => walk.next())
@@ -466,7 +465,7 @@ tape('a loop over batches yields the same as the pull-stream, and leaving it in 
 })
 
 async function logOf (count) {
-  const log = await open(new RAM(), { codec: json })
+  const log = await open(newFile(), { codec: json })
   await log.append(numbers(0, count))
   return log
 }
@@ -482,7 +481,7 @@ function numbers (from, to) {
 }
 
 tape('with old: false, iterators and Node.js streams start where the log ended when they were made', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   await log.append('before')
   const iterator = log.stream({ old: false, seqs: false })
   const batches = log.batches({ old: false, seqs: false })

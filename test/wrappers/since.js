@@ -7,15 +7,14 @@ const path = require('path')
 const { spawn } = require('child_process')
 const { getEventListeners, once } = require('events')
 const tape = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { open, wrap } = require('../../promises')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { codeOf } = require('../helpers/reading')
 const { runtime } = require('../helpers/runtime')
 
 tape('value is the seq of the last record: undefined until the log is open, -1 if it is empty', async (t) => {
-  const log = wrap(FlumeLog(new RAM()))
+  const log = wrap(FlumeLog(newFile()))
   t.equal(log.since.value, undefined)
   t.equal(await log.since.next(), -1, 'the first change is that it is open')
   t.equal(log.since.value, -1)
@@ -25,7 +24,7 @@ tape('value is the seq of the last record: undefined until the log is open, -1 i
 })
 
 tape('next resolves to the new value, once per call, when a record is acknowledged', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const waiting = [log.since.next(), log.since.next(), log.since.next({}), log.since.next(null)]
   const seq = await log.append('one')
   t.deepEqual(await Promise.all(waiting), Array(4).fill(seq))
@@ -37,7 +36,7 @@ tape('next resolves to the new value, once per call, when a record is acknowledg
 })
 
 tape('next rejects when the log is closed, cannot be opened, or its signal is aborted', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const waiting = codeOf(log.since.next())
   const reason = new Error('enough')
   const controller = new AbortController()
@@ -57,7 +56,7 @@ tape('next rejects when the log is closed, cannot be opened, or its signal is ab
 })
 
 tape('a loop over since gives the current value, then the latest after each change, and ends when the log is closed', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const first = await log.append('one')
   const given = []
   const loop = (async () => {
@@ -73,7 +72,7 @@ tape('a loop over since gives the current value, then the latest after each chan
 })
 
 tape('a slow loop over since misses values, but never the last one', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const changes = log.since.changes()
   t.deepEqual(await changes.next(), { value: -1, done: false })
   let last
@@ -92,7 +91,7 @@ tape('a slow loop over since misses values, but never the last one', async (t) =
 })
 
 tape('a loop over since that was left keeps nothing', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   let waiting = 0
   const { next } = log.flumelog.since
   log.flumelog.since.next = (cb) => {
@@ -178,7 +177,7 @@ tape('next of a client of a shared log resolves when the owner appends', async (
 })
 
 tape('since.next of the log with callbacks calls back once, later, unless it is stopped', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const called = []
   const stop = log.flumelog.since.next((err, seq) => called.push('stopped', err, seq))
   log.flumelog.since.next((err, seq) => called.push(err, seq))
@@ -191,7 +190,7 @@ tape('since.next of the log with callbacks calls back once, later, unless it is 
 })
 
 tape('any number of waits can have one AbortSignal, without a warning, and leave no listener', async (t) => {
-  const log = await open(new RAM())
+  const log = await open(newFile())
   const controller = new AbortController()
   const { signal } = controller
   const reason = new Error('enough')

@@ -9,7 +9,6 @@ const { settingsOf } = require('../../lib/options')
 const { Disk, randomFrom } = require('../helpers/disk')
 const { promises } = require('../helpers/promises')
 const { sizeOf } = require('../../lib/storage/buffers')
-const { storageFile } = require('../../lib/storage/storage-file')
 
 const BATCH = 8
 const BLOCK_SIZE = 1024
@@ -98,16 +97,6 @@ tape('a length that is withheld never lies in two sectors, which a power cut may
   await log.append(Buffer.alloc(511 - (0x110 + 4) - 4, 2))
   const [before, behind] = await Promise.all([log.append('x', { atomic: true }), log.append(record, { atomic: true })])
   t.deepEqual([before, behind], [[8192], [8197]], 'where the first of two would, both go to the next block')
-  await log.close()
-})
-
-tape('without a recovery point, an atomic batch starts a block, or follows another that is not written yet', async (t) => {
-  const disk = new Disk()
-  const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: BLOCK_SIZE })))
-  await log.append('before')
-  t.deepEqual(await Promise.all([log.append('x', { atomic: true }), log.append('y'), log.append('z', { atomic: true })]), [[1024], 1029, [1034]])
-  t.deepEqual(await log.append('x', { atomic: true }), [2048])
-  t.equal(await log.append('after'), 2053)
   await log.close()
 })
 

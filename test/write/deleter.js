@@ -7,7 +7,6 @@ const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
 const { createLog } = require('../../lib/log')
-const { storageFile } = require('../../lib/storage/storage-file')
 const { settingsOf } = require('../../lib/options')
 const { MetadataKeeper } = require('../../lib/write/metadata-keeper')
 const FlumeLog = require('../..')
@@ -266,26 +265,6 @@ tape("a deletion is done once it is durable, though the log's file cannot be wri
   t.deepEqual(await found(disk.afterKill()), upTo(20, [3, 4, 12]), 'and the next opening puts it there')
 })
 
-tape('a storage, which has no FILE.meta, gets deletions at once, and tries again after an error', async (t) => {
-  for (const sync of ['always', 'interval', 'never']) {
-    const disk = new Disk()
-    const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: BLOCK_SIZE, sync })))
-    const seqs = []
-    for (let i = 0; i < 20; i++) seqs.push(await log.append(data(i)))
-    await log.del(seqs[2])
-    t.ok(disk.get('log').bytes.subarray(seqs[2] + 2, seqs[2] + 42).equals(Buffer.alloc(40)))
-    failing(disk, 'write')
-    t.equal(await codeOf(log.del(seqs[3])), 'EIO')
-    await log.del(seqs[3])
-    await log.sync()
-    t.equal(disk.get('log').pages.size, 0, 'sync makes them durable')
-    await log.close()
-    const again = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: BLOCK_SIZE })))
-    t.deepEqual(await indexes(again), upTo(20, [2, 3]))
-    await again.close()
-  }
-})
-
 tape('a deletion stays recorded until an fsync that started after it was in the log is over', async (t) => {
   const disk = new Disk()
   const file = disk.file('log')
@@ -305,21 +284,6 @@ tape('a deletion stays recorded until an fsync that started after it was in the 
   }
   t.deepEqual(counts, [1, 1, 1, 1, 0])
   await keeper.stop()
-})
-
-tape('on a storage, a deletion whose zeros were written, but not made durable, is made durable when it is asked for again', async (t) => {
-  const disk = new Disk({ pageSize: 64 })
-  const log = promises(createLog(storageFile(disk.storage('log'), { readOnly: false }), settingsOf({ blockSize: 128, sync: 'always' })))
-  const seqs = []
-  for (let i = 1; i <= 6; i++) seqs.push(await log.append(Buffer.alloc(80, i)))
-  let writes = 0
-  disk.fateOf = (kind) => kind === 'write' && ++writes === 3 ? 'fail' : undefined
-  t.notOk((await codeOf(log.del([seqs[0], seqs[2]]))).startsWith('no error'), 'of two blocks, the second cannot be written')
-  disk.fateOf = () => undefined
-  await log.del(seqs[0])
-  const zeros = Buffer.concat([Buffer.from([80, 0]), Buffer.alloc(80), Buffer.from([80, 0])])
-  t.ok(disk.get('log').isDurable(seqs[0], zeros, 64))
-  await log.close()
 })
 
 /** Seqs of the records whose deletions FILE.meta has, whatever a power cut leaves of it. */

@@ -3,39 +3,19 @@
 // Appends around a failed write: which of them fail with it, and which are stored.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
-const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { dataOf } = require('../helpers/bytes')
+const { openSmall } = require('../helpers/hooked-file')
 const { settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
-/** A storage with room for `capacity` bytes; runs `onwrite` while a write that does not fit is pending. */
-class SmallStorage extends RAM {
-  constructor (capacity) {
-    super()
-    this.capacity = capacity
-    this.onwrite = () => {}
-  }
-
-  _write (req) {
-    if (req.offset + req.size <= this.capacity) return super._write(req)
-    this.onwrite()
-    setImmediate(() => req.callback(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })))
-  }
-
-  _truncate (req) {
-    setImmediate(() => super._truncate(req))
-  }
-}
-
 test('an append made while a write is pending fails with that write: records never follow a gap', async (t) => {
-  const { storage, log, append, close } = await logWithOneRecord()
+  const { events, log, append, close } = await logWithOneRecord()
   const answers = []
   await new Promise((resolve) => {
-    storage.onwrite = () => {
-      storage.onwrite = () => {}
+    events.onfull = () => {
+      delete events.onfull
       log.append(dataOf(100, 3), (err) => {
         answers.push(['small', err?.code])
         resolve()
@@ -82,12 +62,9 @@ test('an append without a callback that fails is reported by the next onDrain, s
 })
 
 test('sync calls back when the write that it waits for fails, and no further fsync is made', async (t) => {
-  const { storage, log, close } = await logWithOneRecord()
+  const { events, log, close } = await logWithOneRecord()
   let syncs = 0
-  storage.sync = (cb) => {
-    syncs++
-    process.nextTick(cb, null)
-  }
+  events.onsync = () => { syncs++ }
   const failed = new Promise(resolve => log.append(dataOf(6000, 2), resolve))
   t.error(await new Promise(resolve => log.sync(resolve)), 'the append got the error; what is left is durable')
   t.equal((await failed).code, 'ENOSPC')
@@ -127,11 +104,11 @@ async function valuesOf (log) {
 }
 
 async function logWithOneRecord () {
-  const storage = new SmallStorage(5000)
-  const log = FlumeLog(storage)
+  const events = {}
+  const log = openSmall(5000, events)
   const { append, close } = promises(log)
   await append(dataOf(100, 1))
-  return { storage, log, append, close }
+  return { events, log, append, close }
 }
 
 async function firstBytes (log) {

@@ -4,11 +4,12 @@
 
 const tape = require('tape')
 const pull = require('pull-stream')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { Disk } = require('../helpers/disk')
+const { newFile } = require('../helpers/folder')
+const { openHeld } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 
 const MIB = 1024 * 1024
@@ -61,8 +62,8 @@ tape('an atomic batch is accepted or rejected as a whole', async (t) => {
 })
 
 tape('a rejected append calls back before the appends in flight are written', async (t) => {
-  const { storage, release } = held()
-  const log = promises(FlumeLog(storage, { highWaterMark: 10, overflow: 'reject' }))
+  const { log: held, release } = openHeld({ highWaterMark: 10, overflow: 'reject' })
+  const log = promises(held)
   await log.onReady()
   const order = []
   const first = log.append('0123456789').then(() => order.push('stored'))
@@ -84,7 +85,7 @@ tape('a rejected append calls back before the appends in flight are written', as
 })
 
 tape('options set before the log is open apply from the first append', async (t) => {
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   log.overflow = 'reject'
   log.highWaterMark = 2
   const { append, close } = promises(log)
@@ -121,7 +122,7 @@ tape('after a failed write, nothing is in flight', async (t) => {
 })
 
 tape(`a sink stores ${RECORDS} records in order, with constant memory use`, (t) => {
-  const log = FlumeLog(new Forgetful(), { highWaterMark: 2 * MIB, cacheSize: MIB })
+  const log = FlumeLog(newFile(), { highWaterMark: 2 * MIB, cacheSize: MIB })
   let made = 0
   let most = 0
   let heap = 0
@@ -164,8 +165,8 @@ tape('a sink accepts asynchronous records, and keeps those received before its s
 })
 
 tape('a sink fills the buffer up to highWaterMark, then waits until half of it is written', async (t) => {
-  const { storage, release } = held()
-  const log = promises(FlumeLog(storage, { highWaterMark: 1000 }))
+  const { log: held, release } = openHeld({ highWaterMark: 1000 })
+  const log = promises(held)
   await log.onReady()
   let made = 0
   /** Bytes in flight whenever it resumed. */
@@ -226,7 +227,7 @@ tape('a failed sink accepts nothing more from its source', async (t) => {
 })
 
 tape('a sink fails when the log is closed, and the records it has stored are kept', async (t) => {
-  const storage = new RAM()
+  const storage = newFile()
   const log = promises(FlumeLog(storage))
   let given = 0
   let closed
@@ -239,7 +240,7 @@ tape('a sink fails when the log is closed, and the records it has stored are kep
   const { err, stored } = await sunk
   await closed
   t.equal(err.code, 'flumelog:closed')
-  const again = promises(FlumeLog(storage.clone()))
+  const again = promises(FlumeLog(storage))
   t.equal((await all(again)).length, stored.records)
   await again.close()
 })
@@ -281,30 +282,8 @@ tape('counters only grow, and add up', async (t) => {
   await log.close()
 })
 
-/** A storage that keeps only as much of what is written as a writer reads back. */
-class Forgetful extends RAM {
-  _write (req) {
-    const last = Math.floor(req.offset / this.pageSize)
-    for (let page = last - 3; page >= 0 && this.buffers[page] !== undefined; page--) this.buffers[page] = undefined
-    super._write(req)
-  }
-}
-
-/** A storage whose writes wait until they are released. */
-function held () {
-  const storage = new RAM()
-  const calls = []
-  let isReleased = false
-  storage.write = (...call) => isReleased ? RAM.prototype.write.apply(storage, call) : calls.push(call)
-  const release = () => {
-    isReleased = true
-    for (const call of calls) storage.write(...call)
-  }
-  return { storage, release }
-}
-
 async function open (options) {
-  const log = promises(FlumeLog(new RAM(), options))
+  const log = promises(FlumeLog(newFile(), options))
   await log.onReady()
   return log
 }

@@ -4,8 +4,8 @@
 
 const tape = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const FlumeLog = require('../..')
+const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
@@ -21,7 +21,7 @@ tape(`a string is stored as the bytes of its UTF-8, or refused as they are, in $
   const world = fc.record({ blockSize: fc.constantFrom(64, 150, 65536), checksum: fc.boolean(), overflow: fc.constantFrom('queue', 'reject') })
   await fc.assert(fc.asyncProperty(world, fc.array(text, { maxLength: 30 }), async (options, texts) => {
     const [found, expected] = await Promise.all([value => value, value => Buffer.from(value)].map(async (asAppended) => {
-      const log = promises(FlumeLog(new RAM(), options))
+      const log = promises(FlumeLog(newFile(), options))
       await log.onReady()
       const results = await Promise.all(texts.map(text => log.append(asAppended(text)).catch(({ code }) => code)))
       const stored = await collect(log.log)

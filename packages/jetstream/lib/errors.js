@@ -6,7 +6,7 @@ const { errors } = require('flumelog-random-access-file/blocks')
 
 const { createError } = errors
 
-/** The name in messages; a storage may have none. */
+/** The name in messages; a stream may have none. */
 const nameOf = (/** @type {string | null} */ filename) => filename === null ? 'the log' : filename
 
 /**

@@ -11,12 +11,11 @@ const SUFFIX = '.mirror-id'
 const IDENTITY = /^[0-9a-f-]{36}\n$/
 
 /**
- * @param {{ path: string | null, status: () => fs.Stats }} log that is open
+ * @param {{ path: string, status: () => fs.Stats }} log that is open
  * @returns {Promise<string>}
  */
 async function identityOf (log) {
   const { path: file } = log
-  if (file === null) throw errors.invalid('only a log in a file can be mirrored; this one is in a storage')
   const filename = file + SUFFIX
   for (;;) {
     const text = await readIfThere(filename)

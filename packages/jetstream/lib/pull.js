@@ -46,9 +46,8 @@ async function pull (source, log, options) {
 }
 
 /** @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log that is open */
-function mustBeUsable ({ filename, path, isReadOnly, isRetained, isShared }) {
+function mustBeUsable ({ filename, isReadOnly, isRetained, isShared }) {
   if (isReadOnly) throw errors.readOnly(filename, 'pull')
-  if (path === null) throw errors.cannotCopy(filename, 'it is in a storage, so it cannot be recorded beside it how far it is')
   if (isRetained) throw errors.cannotCopy(filename, 'it was opened with retain, so it would not be complete; set limits on the stream instead')
   if (isShared) throw errors.cannotCopy(filename, 'it was opened with shared, so others could append to it')
 }

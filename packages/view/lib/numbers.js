@@ -57,7 +57,6 @@ function histogramOf (sizes) {
  * @returns {Promise<Array<{ name: string, seq: number | null, held: boolean, lag: number | null }>>} lag: bytes that come after its record
  */
 async function cursorsOf (log) {
-  if (log.path === null) return []
   /** @type {import('flumelog-random-access-file').CursorInfo[]} */
   const cursors = await new Promise((resolve, reject) => log.log.cursors((err, list) => err ? reject(err) : resolve(list)))
   const list = []

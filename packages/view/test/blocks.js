@@ -4,11 +4,10 @@
 
 const fs = require('fs')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const layout = require('../../../lib/format/layout')
 const { makeLog, overwrite } = require('../../../test/helpers/logs')
-const { testFolder } = require('../../../test/helpers/folder')
+const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
 
@@ -84,8 +83,8 @@ test('blocks of any bytes are told without harm', async (t) => {
   t.pass('each answer has status 200')
 })
 
-test('a log in a storage has a shelf, too, and an empty one has none', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+test('a log of a few records has a shelf, and an empty one has none', async (t) => {
+  const log = promises(FlumeLog(newFile(), { blockSize: 64 }))
   const { api } = await viewOf(t, log.log)
   await log.onReady()
   t.deepEqual((await api('blocks')).blocks, [])
@@ -113,7 +112,7 @@ test('numbers and verify count what is there, and find what is corrupt', async (
 })
 
 test('a large record is counted once, and its other chunks beside it', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 128, large: true }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 128, large: true }))
   for (const size of [10, 1000, 20]) await log.append('x'.repeat(size))
   const { events } = await viewOf(t, log.log)
   const { data: { records, parts, histogram } } = (await events('numbers')).at(-1)

@@ -8,11 +8,11 @@ const test = require('tape')
 const fc = require('fast-check')
 const bipf = require('bipf')
 const msgpack = require('@msgpack/msgpack')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
 const { Decoder, lineOf } = require('../lib/decoder')
+const { newFile } = require('../../../test/helpers/folder')
 
 /** An ES module. @type {any} */
 let cborg
@@ -36,7 +36,7 @@ test('a codec that fails says so once, and its records are shown all the same', 
   const onWarning = ({ code, message }) => { if (code === 'FLUMELOG_CODEC') warnings.push(message) }
   process.on('warning', onWarning)
   t.teardown(() => process.off('warning', onWarning))
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.append(['one', '{"two":2}', 'three'])
   const { api } = await viewOf(t, log.log, { codec: { decode: (data) => JSON.parse(data) } })
   const { rows, warning } = await api('records')
@@ -66,7 +66,7 @@ for (const [name, encode] of Object.entries(ENCODERS)) {
   })
 
   test(`a log of ${name} is found to be one`, async (t) => {
-    const log = promises(FlumeLog(new RAM()))
+    const log = promises(FlumeLog(newFile()))
     await log.append(Array.from({ length: 50 }, (_, i) => encode(message(i))))
     const { api } = await viewOf(t, log.log)
     t.equal((await api('log')).encoding, name)
@@ -175,7 +175,7 @@ test('values that JSON does not have are shown as text', (t) => {
 
 test('records are decoded by a codec of the caller, or of the log', async (t) => {
   const codec = { encode: (value) => Buffer.from(`!${JSON.stringify(value)}`), decode: (data) => JSON.parse(data.toString().slice(1)), buffer: true }
-  const log = promises(FlumeLog(new RAM(), { codec }))
+  const log = promises(FlumeLog(newFile(), { codec }))
   await log.append([{ a: 1n < 2n }, { at: 1600000000 }])
   const { api } = await viewOf(t, log.log)
   t.equal((await api('log')).encoding, 'codec')
@@ -211,7 +211,7 @@ test('records that are compressed are shown, filtered, listed and exported unpac
   const zlib = require('zlib')
   const packings = { gzip: zlib.gzipSync, brotli: zlib.brotliCompressSync, ...(zlib.zstdCompressSync && { zstd: zlib.zstdCompressSync }) }
   for (const [name, pack] of Object.entries(packings)) {
-    const log = promises(FlumeLog(new RAM()))
+    const log = promises(FlumeLog(newFile()))
     const seqs = []
     const stored = Array.from({ length: 20 }, (_, i) => pack(Buffer.from(JSON.stringify({ i, text: `record number ${i} `.repeat(i === 19 ? 5000 : 20) }))))
     for (const record of stored) seqs.push(await log.append(record))
@@ -232,7 +232,7 @@ test('records that are compressed are shown, filtered, listed and exported unpac
 test('what a compressed record would unpack to is limited, and what is not compressed is left as it is', async (t) => {
   const zlib = require('zlib')
   const bomb = zlib.gzipSync(Buffer.alloc(17 * 1024 * 1024))
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   const seqs = []
   for (const record of [bomb, 'plain', ...Array.from({ length: 10 }, (_, i) => zlib.gzipSync(`{"a":${i}}`))]) seqs.push(await log.append(record))
   const { api } = await viewOf(t, log.log)

@@ -4,7 +4,6 @@
 
 const test = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const { Decoder } = require('../lib/decoder')
 const { filterOf, quoted } = require('flumelog-random-access-file/json')
@@ -14,7 +13,7 @@ const { ViewedLog } = require('../lib/viewed-log')
 const { promises } = require('../../../test/helpers/promises')
 const { runtime } = require('../../../test/helpers/runtime')
 const { thorough } = require('../../../test/helpers/thorough')
-const { testFolder } = require('../../../test/helpers/folder')
+const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { makeLog, overwrite } = require('../../../test/helpers/logs')
 const { viewOf } = require('./helpers/view')
 
@@ -22,7 +21,7 @@ const query = (q, more = '') => `filter?q=${encodeURIComponent(q)}${more}`
 const hitsIn = (events) => events.filter(({ event }) => event === 'hit').map(({ data }) => data.seq)
 
 async function logOf (records, options) {
-  const log = promises(FlumeLog(new RAM(), options))
+  const log = promises(FlumeLog(newFile(), options))
   const seqs = []
   for (const record of records) seqs.push(await log.append(typeof record === 'object' && !Buffer.isBuffer(record) ? JSON.stringify(record) : record))
   return { log, seqs }
@@ -140,7 +139,7 @@ test('after 1,000 hits a filter pauses, and goes on where it stopped', async (t)
 })
 
 test('deleted records and chunks are no hits, large records are, and corrupt blocks are passed over', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 256, large: true }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 256, large: true }))
   const seqs = []
   for (const record of ['needle 1', `${'x'.repeat(2000)} NEEDLE`, 'needle 2', `${'y'.repeat(1000)}`]) seqs.push(await log.append(record))
   await log.del(seqs[0])

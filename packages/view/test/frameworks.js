@@ -9,9 +9,9 @@ const express4 = require('express4')
 const express5 = require('express')
 const fastify = require('fastify')
 const Koa = require('koa')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const view = require('..')
+const { newFile } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { ask } = require('./helpers/view')
 
@@ -46,7 +46,7 @@ const FRAMEWORKS = {
 
 for (const [name, listenerOf] of Object.entries(FRAMEWORKS)) {
   test(`in ${name}, the page and its interface are found, with and without the slash`, async (t) => {
-    const log = promises(FlumeLog(new RAM()))
+    const log = promises(FlumeLog(newFile()))
     await log.append(Array.from({ length: 100 }, (_, i) => JSON.stringify({ i })))
     const server = http.createServer(await listenerOf(log.log))
     await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -3,15 +3,15 @@
 // The number of records and their times, from some blocks; cells of columns, and all of a record.
 
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
+const { newFile } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
 
 const START = 1600000000000
 
 async function logOf (records, options) {
-  const log = promises(FlumeLog(new RAM(), options))
+  const log = promises(FlumeLog(newFile(), options))
   await log.append(records.map(record => typeof record === 'string' ? record : JSON.stringify(record)))
   return { log }
 }

@@ -4,11 +4,10 @@
 
 const test = require('tape')
 const fc = require('fast-check')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const { open } = require('flumelog-random-access-file/promises')
 const { makeLog, overwrite } = require('../../../test/helpers/logs')
-const { testFolder } = require('../../../test/helpers/folder')
+const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
 const { Decoder } = require('../lib/decoder')
@@ -41,7 +40,7 @@ test('page after page, a list has every record once, in both directions, with th
       start: fc.nat(20000)
     }),
     async ({ blockSize, sizes, deletions, count, reverse, deleted, start }) => {
-      const log = promises(FlumeLog(new RAM(), { blockSize, large: true }))
+      const log = promises(FlumeLog(newFile(), { blockSize, large: true }))
       const seqs = []
       for (const [i, size] of sizes.entries()) seqs.push(await log.append(Buffer.alloc(size, 65 + i % 26)))
       const isLarge = (i) => sizes[i] > blockSize - 14
@@ -68,7 +67,7 @@ test('page after page, a list has every record once, in both directions, with th
 })
 
 test('a deleted record is listed when it is asked for, without what it was', async (t) => {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.append(['one', 'two', 'three'])
   await log.del(7)
   const { api, get } = await viewOf(t, log.log)
@@ -112,7 +111,7 @@ test('a trimmed log is listed from where it starts', async (t) => {
 })
 
 test('where thousands of blocks have nothing left, the records around them are neighbours', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 64 }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 64 }))
   const seqs = []
   for (let i = 0; i < 1500; i++) seqs.push(await log.append(`record of some length ${i}`.padEnd(40)))
   await log.del({ gt: seqs[0], lt: seqs[1498] })
@@ -144,7 +143,7 @@ test('a record is shown with its neighbours, its time, its text and its bytes', 
 })
 
 test('of a large record, the start is shown, and how large it is', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { large: true }))
+  const log = promises(FlumeLog(newFile(), { large: true }))
   const text = 'large '.repeat(500000)
   await log.append('first')
   const seq = await log.append(text)
@@ -159,7 +158,7 @@ test('of a large record, the start is shown, and how large it is', async (t) => 
 })
 
 test('JSON is found, listed, filtered, searched and shown as a tree, however large its records are', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { large: true }))
+  const log = promises(FlumeLog(newFile(), { large: true }))
   const sizes = [70000, 80000, 300000, 2000000, 5000000]
   const seqs = []
   for (const [n, size] of sizes.entries()) seqs.push(await log.append(JSON.stringify({ n, time: 1600000000000 + n, text: 'é'.repeat(size / 2), last: n })))
@@ -198,7 +197,7 @@ test('hostile records are shown as they are, and do nothing', async (t) => {
   const hostile = ['<script>alert(1)</script>', '\u0000\u001b[2J\u202e', 'x'.repeat(65000), Buffer.from([0xff, 0xfe, 0x80]), `${'['.repeat(30000)}${']'.repeat(30000)}`,
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}', '"\u2028\u2029"', '{"a":"line\\nbreak"}', 'line\r\nbreak\n']
   for (const encoding of ['json', 'utf8', 'hex', 'bipf', 'cbor', 'msgpack']) {
-    const log = promises(FlumeLog(new RAM()))
+    const log = promises(FlumeLog(newFile()))
     await log.append(hostile)
     const { get, api } = await viewOf(t, log.log, { encoding })
     const { rows } = await api('records')
@@ -218,7 +217,7 @@ test('hostile records are shown as they are, and do nothing', async (t) => {
 test('a view of what is no log is refused', async (t) => {
   const view = require('..')
   for (const other of [undefined, null, {}, 'log']) t.throws(() => view(other), { code: 'flumelog:invalid' })
-  const log = FlumeLog(new RAM())
+  const log = FlumeLog(newFile())
   for (const options of [{ token: 'short' }, { prefix: 'log' }, { hosts: 'a' }, { encoding: 'xml' }, { maxScans: 0 }, { toke: 'x' }, { codec: {} }, { time: 1 }]) {
     t.throws(() => view(log, options), { code: 'flumelog:invalid' }, JSON.stringify(options))
   }

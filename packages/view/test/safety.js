@@ -5,10 +5,9 @@
 const http = require('http')
 const net = require('net')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const { promises } = require('../../../test/helpers/promises')
-const { testFolder } = require('../../../test/helpers/folder')
+const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { isNode } = require('../../../test/helpers/runtime')
 const { thorough } = require('../../../test/helpers/thorough')
 const { Handler } = require('../lib/handler')
@@ -18,7 +17,7 @@ const { ask, viewOf } = require('./helpers/view')
 const REQUESTS = thorough ? 10000 : 3000
 const TOKEN = 'a-token-of-32-characters-or-so-x'
 
-async function logOf (count, { storage = new RAM(), size = 10 } = {}) {
+async function logOf (count, { storage = newFile(), size = 10 } = {}) {
   const log = promises(FlumeLog(storage))
   await log.append(Array.from({ length: count }, (_, i) => `record ${i} `.padEnd(size, '.')))
   return log
@@ -201,7 +200,7 @@ test('connections that say nothing are closed, so that they keep others out for 
 })
 
 test('a list decodes some MB at most, and is shorter if its records are large', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { large: true }))
+  const log = promises(FlumeLog(newFile(), { large: true }))
   await log.append(Array.from({ length: 200 }, (_, i) => JSON.stringify({ time: 1600000000000 + i, text: 'x'.repeat(206000) })))
   const handler = new Handler(log.log, {})
   const bytesOf = async (decode) => {
@@ -237,7 +236,7 @@ test('a list decodes some MB at most, and is shorter if its records are large', 
 })
 
 test('a few answers are made at a time, however many are asked for, and are large', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { large: true }))
+  const log = promises(FlumeLog(newFile(), { large: true }))
   await log.append(JSON.stringify({ list: Array.from({ length: 1200 }, (_, i) => `${i}`.padStart(10000, '.')) }))
   const handler = new Handler(log.log, {})
   const { read } = handler.rows

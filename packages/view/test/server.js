@@ -6,18 +6,17 @@ const http = require('http')
 const os = require('os')
 const net = require('net')
 const test = require('tape')
-const RAM = require('random-access-memory')
 const FlumeLog = require('flumelog-random-access-file')
 const view = require('..')
 const { open } = require('flumelog-random-access-file/promises')
 const { Handler } = require('../lib/handler')
 const { startServer } = require('../lib/server')
 const { promises } = require('../../../test/helpers/promises')
-const { testFolder } = require('../../../test/helpers/folder')
+const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { ask, viewOf } = require('./helpers/view')
 
 async function logOf () {
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.append(['{"at":1}', '{"at":2}'])
   return log
 }
@@ -80,7 +79,7 @@ test('a router may take its part of the path away, if it keeps the address in or
 })
 
 test('it jumps to the start, the end, a percentage, an offset and a value', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 256 }))
   const seqs = []
   for (let i = 0; i < 200; i++) seqs.push(await log.append(JSON.stringify({ at: 1600000000000 + i * 3600000, i })))
   await log.del(seqs[0])
@@ -107,7 +106,7 @@ test('it jumps to the start, the end, a percentage, an offset and a value', asyn
 test('it jumps to a date by whatever shows the time of a row', async (t) => {
   const start = Date.parse('2024-01-01T00:00:00Z')
   for (const [name, timeOf] of Object.entries({ timestamp: (i) => start + i * 3600000, ts: (i) => (start / 1000) + i * 3600, at: (i) => new Date(start + i * 3600000).toISOString(), time: (i) => start + i * 3600000 })) {
-    const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+    const log = promises(FlumeLog(newFile(), { blockSize: 256 }))
     const seqs = []
     for (let i = 0; i < 100; i++) seqs.push(await log.append(JSON.stringify({ [name]: timeOf(i) })))
     const { api, get } = await viewOf(t, log.log)
@@ -117,7 +116,7 @@ test('it jumps to a date by whatever shows the time of a row', async (t) => {
     t.equal((await get('/api/find?time=soon')).json.code, 'flumelog:invalid')
     await log.close()
   }
-  const log = promises(FlumeLog(new RAM()))
+  const log = promises(FlumeLog(newFile()))
   await log.append('{"name":"ada"}')
   const { get } = await viewOf(t, log.log)
   t.match((await get('/api/find?time=2024-01-02')).json.message, /the record at offset 0 has no time/)
@@ -125,7 +124,7 @@ test('it jumps to a date by whatever shows the time of a row', async (t) => {
 })
 
 test('it jumps over what is deleted, however long reading that takes', async (t) => {
-  const log = promises(FlumeLog(new RAM(), { blockSize: 256 }))
+  const log = promises(FlumeLog(newFile(), { blockSize: 256 }))
   const count = 12000
   await log.append(Array.from({ length: count }, (_, i) => JSON.stringify({ tail: i })))
   const last = count - 50

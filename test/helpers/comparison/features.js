@@ -261,17 +261,6 @@ exports.features = [
     }
   },
   {
-    name: 'works on any random-access-storage',
-    how: 'The log is given an instance of random-access-memory instead of a path.',
-    async works (flumelog) {
-      const RAM = require('random-access-memory')
-      const storage = new RAM()
-      const log = flumelog.open(storage)
-      await flumelog.store(log, records(50))
-      return storage.length > 50 * mark(records(1)[0]).length && isSame(await flumelog.read(log), records(50))
-    }
-  },
-  {
     name: 'reads and writes files of flumelog-aligned-offset',
     how: 'The log opens such a file, must yield its 50 records, and appends 50 more; flumelog-aligned-offset must read all 100.',
     async works (flumelog, at) {

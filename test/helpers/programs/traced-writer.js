@@ -8,7 +8,7 @@
 
 const fs = require('fs')
 const FlumeLog = require('../../..')
-const { buffers } = require('../fuzz/values')
+const { buffers } = require('../replayed/values')
 const { randomFrom } = require('../random')
 
 const [file, seed] = process.argv.slice(2)

@@ -1,29 +1,29 @@
 'use strict'
 
-// A storage that answers reads at once: every way of reading gets everything, on a flat stack.
+// Reads that are answered before their calls return: every way of reading gets everything, on a flat stack.
 
 const test = require('tape')
 const FlumeLog = require('../..')
-const { open: openWithPromises, wrap } = require('../../promises')
-const { ImmediateStorage } = require('../helpers/immediate-storage')
+const { wrap } = require('../../promises')
+const { newFile } = require('../helpers/folder')
+const { openImmediate } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 
 const COUNT = 5000
 const valueOf = (i) => Buffer.from(`record ${i}`)
 
-async function storageOf (count) {
-  const storage = new ImmediateStorage()
-  const log = promises(FlumeLog(storage, { blockSize: 64 }))
+async function fileOf (count) {
+  const file = newFile()
+  const log = promises(FlumeLog(file, { blockSize: 64 }))
   await log.append(Array.from({ length: count }, (_, i) => valueOf(i)))
   await log.close()
-  return storage
+  return file
 }
 
 for (const cacheSize of [0, 1 << 20]) {
-  test(`streams, scans, gets and searches of a storage that answers at once are complete, with a cache of ${cacheSize} bytes`, async (t) => {
-    const storage = await storageOf(COUNT)
-    const log = promises(FlumeLog(storage, { blockSize: 64, cacheSize }))
+  test(`streams, scans, gets and searches whose reads are answered at once are complete, with a cache of ${cacheSize} bytes`, async (t) => {
+    const log = promises(openImmediate(await fileOf(COUNT), { blockSize: 64, cacheSize }))
     const expected = Array.from({ length: COUNT }, (_, i) => String(valueOf(i)))
     for (const reverse of [false, true]) {
       for (const cache of [false, true]) {
@@ -51,8 +51,8 @@ for (const cacheSize of [0, 1 << 20]) {
   })
 }
 
-test('a reader of a storage that answers at once may read from within its callback, on a flat stack', async (t) => {
-  const log = promises(FlumeLog(await storageOf(COUNT), { blockSize: 64, cacheSize: 0 }))
+test('a reader whose reads are answered at once may read from within its callback, on a flat stack', async (t) => {
+  const log = promises(openImmediate(await fileOf(COUNT), { blockSize: 64, cacheSize: 0 }))
   let deepest = 0
   let count = 0
   const read = log.log.stream()
@@ -68,8 +68,8 @@ test('a reader of a storage that answers at once may read from within its callba
   await log.close()
 })
 
-test('a live reader of a storage that answers at once is given what is appended', async (t) => {
-  const log = await openWithPromises(await storageOf(10), { blockSize: 64 })
+test('a live reader whose reads are answered at once is given what is appended', async (t) => {
+  const log = wrap(openImmediate(await fileOf(10), { blockSize: 64 }))
   const items = []
   for await (const value of log.stream({ live: true, seqs: false })) {
     items.push(String(value))
@@ -80,8 +80,8 @@ test('a live reader of a storage that answers at once is given what is appended'
   await log.close()
 })
 
-test('what a reader throws while a storage answers at once reaches the reader, and the next read is answered', async (t) => {
-  const log = promises(FlumeLog(await storageOf(10), { blockSize: 64, cacheSize: 0 }))
+test('what a reader throws when its read is answered at once reaches the reader, and the next read is answered', async (t) => {
+  const log = promises(openImmediate(await fileOf(10), { blockSize: 64, cacheSize: 0 }))
   await log.onReady()
   const read = log.log.stream({ seqs: false })
   const values = []
