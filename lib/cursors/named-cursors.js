@@ -35,11 +35,6 @@ class NamedCursors {
     this.held = new Map()
     /** Where another process writes the log: up to here it is durable. */
     this.durableEnd = 0
-    /**
-     * Settled when the last fsync there is over; rejected if one has failed: an fsync that follows succeeds, or one at the same time, though neither
-     * writes anything (as on Linux).
-     */
-    this.syncing = Promise.resolve()
     /** The id that the log durably has. */
     this.durableId = FIRST_ID
     /** Of the last compaction, if a cursor is from before it. @type {OffsetMap | null} */
@@ -174,16 +169,12 @@ class NamedCursors {
     if (follower === null) {
       const { durability } = /** @type {import('../write/writer').Writer} */ (writer)
       if (seq >= durability.safeEnd) await promised(cb => durability.syncTo(durability.acknowledged, cb))
-    } else await (this.syncing = this.syncing.then(() => this.syncRecord(seq)))
-  }
-
-  /** @param {number} seq of a record that another process has written */
-  async syncRecord (seq) {
-    if (seq < this.durableEnd) return
-    const { file, reading: { blocks: { end } } } = this.log
-    // an fsync is of the file, whichever process has written it; what readers see is acknowledged
-    await promised(cb => file.sync(cb)).catch((err) => { throw errors.failed(file.filename, err) })
-    this.durableEnd = end
+    } else if (seq >= this.durableEnd) {
+      const { file, reading: { blocks: { end } } } = this.log
+      // an fsync is of the file, whichever process has written it; what readers see is acknowledged
+      await promised(cb => file.sync(cb)).catch((err) => { throw errors.failed(file.filename, err) })
+      this.durableEnd = Math.max(this.durableEnd, end)
+    }
   }
 
   /**

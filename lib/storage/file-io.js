@@ -19,6 +19,11 @@ class FileIo {
     this.budget = budget
     this.sharedBuffer = Buffer.allocUnsafeSlow(MAX_SYNC_BYTES)
     this.pendingCalls = 0
+    this.isSyncing = false
+    /** Fsyncs that wait for the one in progress. @type {Done[]} */
+    this.waitingSyncs = []
+    /** Why no fsync can succeed any more. @type {Error | null} */
+    this.syncFailure = null
     /** Called when no call is in progress any more; null: it is not to be closed. @type {(() => void) | null} */
     this.onidle = null
   }
@@ -129,10 +134,24 @@ class FileIo {
     }
   }
 
-  /** @param {Done} cb */
+  /**
+   * One fsync at a time, and none after one that has failed: Linux reports a failure once, and fsyncs that run at the same time or later
+   * succeed, though none of them has written the data (fsync(2)).
+   * @param {Done} cb
+   */
   sync (cb) {
-    const { opened } = this
-    this.call((done) => fs.fdatasync(opened.fd, done), cb)
+    if (this.syncFailure !== null) return process.nextTick(cb, this.syncFailure)
+    if (this.isSyncing) {
+      this.waitingSyncs.push(cb)
+      return
+    }
+    this.isSyncing = true
+    this.call((done) => fs.fdatasync(this.opened.fd, done), (err) => {
+      this.isSyncing = false
+      this.syncFailure ??= err
+      cb(err)
+      for (const waiting of this.waitingSyncs.splice(0)) this.sync(waiting)
+    })
   }
 
   /**

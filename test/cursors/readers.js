@@ -2,12 +2,9 @@
 
 // Cursors of processes that only read the log.
 
+const fs = require('fs')
 const tape = require('tape')
 const { open } = require('../../promises')
-const { promised } = require('../../lib/callbacks')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
 const { World } = require('../helpers/simulator/world')
 
@@ -40,16 +37,21 @@ tape('a reader commits no cursor during an fsync of the log that fails, or after
   const filename = testFolder(t)('log')
   const log = await open(filename, { sync: 'never' })
   await log.append('one')
-  const settings = settingsOf({ readOnly: true })
-  const file = pathFile(filename, settings)
+  const reader = await open(filename, { readOnly: true })
+  const { fdatasync } = fs
+  t.teardown(() => { fs.fdatasync = fdatasync })
+  const { ino } = fs.statSync(filename)
   let syncs = 0
-  const fail = (cb) => setTimeout(cb, 50, Object.assign(new Error('the disk fails'), { code: 'EIO' }))
-  const reader = createLog({ ...file, sync: cb => syncs++ === 0 ? fail(cb) : file.sync(cb) }, settings)
-  const commit = (name) => promised(cb => reader.cursor(name).commit(0, { sync: true }, cb)).catch(err => err)
+  fs.fdatasync = (fd, cb) => {
+    if (fs.fstatSync(fd).ino === ino && syncs++ === 0) setTimeout(cb, 50, Object.assign(new Error('the disk fails'), { code: 'EIO' }))
+    else fdatasync(fd, cb)
+  }
+  const commit = (name) => reader.cursor(name).commit(0, { sync: true }).catch(err => err)
   for (const err of [...await Promise.all(['mailer', 'indexer'].map(commit)), await commit('mailer')]) {
     t.deepEqual([err?.code, err?.cause?.code], ['flumelog:failed', 'EIO'])
   }
-  await promised(cb => reader.close(cb)).catch(() => {})
+  t.equal(syncs, 1)
+  await reader.close().catch(() => {})
   const again = await open(filename, { readOnly: true })
   t.equal(await again.cursor('mailer').commit(0, { sync: true }), undefined, 'it does when the log is opened again')
   await again.close()
