@@ -24,7 +24,7 @@ class ViewedLog extends LogBlocks {
 
   /** The base name of the file. */
   get name () {
-    return path.basename(this.log.filename ?? 'log')
+    return path.basename(this.log.filename)
   }
 
   /**

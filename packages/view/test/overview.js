@@ -2,6 +2,7 @@
 
 // The number of records and their times, from some blocks; cells of columns, and all of a record.
 
+const path = require('path')
 const test = require('tape')
 const FlumeLog = require('flumelog-random-access-file')
 const { newFile } = require('../../../test/helpers/folder')
@@ -49,13 +50,14 @@ test('all of a record is downloaded, as it is stored and as it is shown', async 
   const seqs = []
   for (const record of [long, '{"a":[1]}', Buffer.from([0, 255, 254, 1])]) seqs.push(await log.append(record))
   const { get } = await viewOf(t, log.log, { encoding: 'json' })
+  const name = path.basename(log.log.filename)
   const content = async (seq, form) => {
     const { text, headers } = await get(`/api/content?seq=${seq}&form=${form}`)
     return [text, headers['content-disposition']]
   }
-  t.deepEqual(await content(seqs[0], 'stored'), [long, `attachment; filename="log-${seqs[0]}.txt"`])
-  t.deepEqual(await content(seqs[1], 'shown'), ['{\n  "a": [\n    1\n  ]\n}', `attachment; filename="log-${seqs[1]}.json"`])
-  t.deepEqual(await content(seqs[2], 'shown'), ['00fffe01', `attachment; filename="log-${seqs[2]}.txt"`])
+  t.deepEqual(await content(seqs[0], 'stored'), [long, `attachment; filename="${name}-${seqs[0]}.txt"`])
+  t.deepEqual(await content(seqs[1], 'shown'), ['{\n  "a": [\n    1\n  ]\n}', `attachment; filename="${name}-${seqs[1]}.json"`])
+  t.deepEqual(await content(seqs[2], 'shown'), ['00fffe01', `attachment; filename="${name}-${seqs[2]}.txt"`])
   t.match((await content(seqs[2], 'stored'))[1], /\.bin"$/)
   t.equal((await get(`/api/content?seq=${seqs[0]}&form=x`)).json.code, 'flumelog:invalid')
   await log.del(seqs[1])
