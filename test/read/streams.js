@@ -490,7 +490,7 @@ function follow (log, { gt, reverse, cache, old, limit, pauses }) {
       const wanted = order(model).filter(seq => isThere(model, seq))
       // the last one to come, if there is one, comes behind all others
       onitem = () => {
-        if (end || wanted.length === 0 || got.length === limit || got.includes(wanted.at(-1))) resolve()
+        if (end || wanted.length === 0 || (limit > 0 && got.length === limit) || got.includes(wanted.at(-1))) resolve()
       }
       onitem()
     }),
