@@ -23,6 +23,8 @@ const MUTANTS = [
   ['append with `sync`, atomic batch: acknowledged without its fsync', 'write/durability.js', "if (sync === 'always' || forced > this.synced) return written", "if (sync === 'always') return written"],
   ['an fsync covers what is written while it runs', 'write/durability.js', 'this.synced = Math.max(this.synced, this.covers)', 'this.synced = Math.max(this.synced, this.progress.written)'],
   ['an fsync still covers what a failed write rolls back', 'write/durability.js', 'this.covers = Math.min(this.covers, end)', ''],
+  ['fsyncs of a file run at the same time', 'storage/file-io.js', 'if (this.isSyncing) {', 'if (this.waitingSyncs.length < 0) {'],
+  ['an fsync after one that has failed counts', 'storage/file-io.js', 'this.syncFailure ??= err', ''],
   ['a failed fsync counts as done', 'write/durability.js', 'if (err) this.fail(err)\n      else this.advance()', 'this.advance()'],
   ['a failed write is not truncated', 'write/committer.js', 'if (isExtended) this.truncate(finish)\n    else finish()', 'finish()'],
   ['an append whose write can neither be stored nor truncated counts as not stored', 'write/committer.js', "if (err) durability.fail(errors.failed(file.filename, err, 'the truncation after a failed write'))", ''],
