@@ -367,8 +367,8 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 
 /** @param {string} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log', `${filename}: not a log: ` +
-  'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it' +
-  (filename === null ? '' : `: npx flumelog import ${filename} NEW`), { filename })
+  'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it: ' +
+  `npx flumelog import ${filename} NEW`, { filename })
 
 /**
  * @param {string} filename
@@ -376,7 +376,7 @@ exports.notALog = (filename) => createError('flumelog:not-a-log', `${filename}: 
  * @param {number} most that fit
  */
 exports.nameTooLong = (filename, bytes, most) => createError('ENAMETOOLONG',
-  `${filename}: the file name has ${bytes} bytes; the maximum is ${most}, since the name of its recovery point is longer`, { filename, path: filename })
+  `${filename}: the file name has ${bytes} bytes; the maximum is ${most}, since names of files beside it are longer`, { filename, path: filename })
 
 /**
  * @param {string} filename
@@ -403,19 +403,7 @@ exports.lockedUnshared = (filename, timeout, pid) => createError('flumelog:locke
   `${filename}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
-<<<<<<< HEAD
- * @param {string | null} filename
-=======
  * @param {string} filename
- * @param {unknown} cause of Node.js, whose code it keeps
- */
-exports.noFsync = (filename, cause) => createError('ERR_ACCESS_DENIED',
-  `${filename}: the permission model of this version of Node.js allows no fsync, so no append could be made durable; open the log with readOnly, or without --permission`,
-  { filename, path: filename, cause })
-
-/**
- * @param {string} filename
->>>>>>> a6da0efc (Open a log by a path only, and remove the machines that the simulator supersedes)
  * @param {Error} cause of Deno; its message names the permission that is missing, and how to give it
  */
 exports.notAllowed = (filename, cause) => createError('ERR_ACCESS_DENIED', `${filename}: ${cause.message}`, { filename, path: filename, cause })

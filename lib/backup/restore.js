@@ -90,7 +90,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
   const replaced = fs.existsSync(name) ? await lockFile(name) : null
   try {
     return await writeCopy(extent, { name, given: file, original: source }, work, async ({ lost, size, counts }, unfinished) => {
-      if (lost.length > 0) throw errors.corruptBackup(extent.filename ?? source, lost[0])
+      if (lost.length > 0) throw errors.corruptBackup(extent.filename, lost[0])
       const origin = await originOf(extent.io, source, extent.blockSize)
       if (replaced !== null) await replace(replaced, name, origin)
       else {

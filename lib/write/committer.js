@@ -95,7 +95,7 @@ class Committer {
     writer.enter('writing')
     const problem = writer.clients.flush()
     if (problem !== null) return this.rollBack(problem)
-    if (this.file.metadata?.isLong) writer.metadata.considerMove(Infinity)
+    if (this.file.metadata.isLong) writer.metadata.considerMove(Infinity)
     // what waits for a moment at which no group is written in part would wait for as long as appends do not pause
     const mustEnd = writer.operations.length > 0
     const buffers = packer.nextWrite(written, mustEnd ? waiters.groupEnd(written + MAX_WRITE) : packer.end)

@@ -52,4 +52,13 @@ async function until (isSo) {
 /** Compares faster than tape's deepEqual, which takes seconds for thousands of records. */
 const isSame = isDeepStrictEqual
 
-module.exports = { collect, collectSource, codeOf, event, until, isSame }
+/** @returns {number} how many functions are on the stack */
+function frames () {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = Infinity
+  const count = /** @type {string} */ (new Error().stack).split('\n').length
+  Error.stackTraceLimit = stackTraceLimit
+  return count
+}
+
+module.exports = { collect, collectSource, codeOf, event, until, isSame, frames }

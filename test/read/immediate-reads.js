@@ -8,7 +8,7 @@ const { wrap } = require('../../promises')
 const { newFile } = require('../helpers/folder')
 const { openImmediate } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
-const { collect, event } = require('../helpers/reading')
+const { collect, event, frames } = require('../helpers/reading')
 
 const COUNT = 5000
 const valueOf = (i) => Buffer.from(`record ${i}`)
@@ -95,11 +95,3 @@ test('what a reader throws when its read is answered at once reaches the reader,
   t.equal(await event(resolve => read(null, resolve)), true)
   await log.close()
 })
-
-function frames () {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = Infinity
-  const count = new Error().stack.split('\n').length
-  Error.stackTraceLimit = stackTraceLimit
-  return count
-}

@@ -9,7 +9,7 @@ const { processFolder } = require('../helpers/folder')
 const { gc } = require('../helpers/gc')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 const { promises } = require('../helpers/promises')
-const { event } = require('../helpers/reading')
+const { event, frames } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
 
 const MIB = 1024 * 1024
@@ -46,14 +46,6 @@ function inUse () {
   gc()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
-}
-
-function frames () {
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = Infinity
-  const count = new Error().stack.split('\n').length
-  Error.stackTraceLimit = stackTraceLimit
-  return count
 }
 
 /** Samples memory and stack at every tenth of a read. */
