@@ -201,8 +201,8 @@ class FlumeLog {
   }
 
   /**
-   * Reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log. Errors as for `get`;
-   * `flumelog:not-found` if there is no earlier record.
+   * Reads the last record before the offset `seq`, skipping deleted ones: `stream({ lt: seq, reverse: true, limit: 1 })`. Errors: those of
+   * `stream`; `flumelog:not-found` if there is no earlier record.
    * @param {number} seq
    * @returns {Promise<LogRecord<T>>}
    */

@@ -8,6 +8,7 @@ const errors = require('./errors')
 const { systemClock } = require('./clock')
 const { startBackup } = require('./backup/backup')
 const { callAll, callBack, mustBeFunction, optional, promised } = require('./callbacks')
+const { format } = require('./format-value')
 const { Appending } = require('./appending')
 const { NamedCursors } = require('./cursors/named-cursors')
 const { Opening, Open, Refusing } = require('./log-states')
@@ -315,11 +316,15 @@ class Log {
 
   /**
    * @param {number} seq
-   * @param {import('./read/get').GetCallback} cb
+   * @param {(err: Error | null, value?: any, seq?: any) => void} cb
    */
   getPrevious (seq, cb) {
     mustBeFunction('the callback', cb)
-    this.whenReadable(cb, ({ reader }) => reader.getPrevious(seq, cb))
+    if (!Number.isInteger(seq)) return process.nextTick(cb, errors.invalid(`seq must be an integer, the offset of a record or any other; it is ${format(seq)}`))
+    this.stream({ lt: seq, reverse: true, limit: 1 })(null, (end, record) => {
+      if (end) cb(end === true ? errors.notFound(this.filename, seq, `no record before offset ${seq}`) : end)
+      else cb(null, record.value, record.seq)
+    })
   }
 
   /**

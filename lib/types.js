@@ -131,8 +131,8 @@
  *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed` if `seq` is before the start of the log; `flumelog:not-found`
  *   if no record starts there; `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`
  * @property {(seq: number, cb: (err: CallbackError | null, value: T, seq: number) => void) => void} getPrevious
- *   reads the record before the one at `seq`, skipping deleted ones; `seq` may also be the end of the log.
- *   Errors as for `get`; `flumelog:not-found` if there is no earlier record
+ *   reads the last record before the offset `seq`, skipping deleted ones: `stream({ lt: seq, reverse: true, limit: 1 })`.
+ *   Errors: those of `stream`; `flumelog:not-found` if there is no earlier record
  * @property {import('./overloads').StreamFunction<T>} stream a pull-stream source of records as `{ seq, value }`, of their seqs
  *   (`values: false`) or of their values (`seqs: false`), in the order of the file or, with `reverse`, last record first.
  *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`

@@ -1,6 +1,6 @@
 'use strict'
 
-// A cursor over records, forward or backward: what streams, scans and getPrevious share.
+// A cursor over records, forward or backward: what streams, scans and searches share.
 
 const { isHole } = require('../format/hole')
 const layout = require('../format/layout')

@@ -1,20 +1,19 @@
 'use strict'
 
-// Reads of one record: the one at an offset, and the one before it.
+// Reads of one record.
 
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { RECORD, WAITING, FAILED } = require('./cursor')
-const { findRecord } = require('./find-record')
 const { LargeBackwardCursor } = require('./large-cursor')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
 const MAX_DEPTH = 64
 
 /** @typedef {import('../format/block').Block} Block */
-/** @typedef {(err: Error | null, value?: any, seq?: any) => void} GetCallback given an error alone, or null and the others */
+/** @typedef {(err: Error | null, value?: any) => void} GetCallback given an error alone, or null and the value */
 
 class RecordReader {
   /** @param {Pick<import('./stream').ReadContext, 'blocks' | 'decode' | 'takesText' | 'turn'>} context of a log that is open */
@@ -136,54 +135,6 @@ class RecordReader {
     if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
     if (this.decode === null) return data
     return this.decode(this.takesText ? layout.text(data, 0, data.length) : data, seq)
-  }
-
-  /**
-   * @param {number} seq where a record starts, or where the log ends
-   * @param {GetCallback} cb given the last record before it that is not deleted; may be called at once
-   */
-  getPrevious (seq, cb) {
-    const { blocks } = this
-    if (seq === blocks.end) return this.getBefore(seq, cb)
-    const problem = problemOf(blocks, seq)
-    if (problem !== null) return process.nextTick(cb, problem)
-    const number = Math.floor(seq / blocks.blockSize)
-    blocks.get(number, true, (err, block) => {
-      if (err) return cb(err)
-      // the log was compacted meanwhile, or that was trimmed: nothing is known of what is before it
-      if (seq < blocks.start) return cb(blocks.trimmedAt(seq))
-      const { isHole } = /** @type {Block} */ (block)
-      if (isHole || this.startsAt(/** @type {Block} */ (block), seq)) this.getBefore(seq, cb)
-      else cb(errors.noRecordStarts(this.filename, seq))
-    })
-  }
-
-  /**
-   * @param {Block} block
-   * @param {number} seq
-   * @returns {boolean} whether a record starts there, which is no part of a large one
-   */
-  startsAt (block, seq) {
-    const { blockSize, large } = this.blocks
-    const position = seq - block.number * blockSize
-    return block.startsAt(position) && !(large && chunk.kindOf(block.dataAt(position)) === chunk.PART)
-  }
-
-  /**
-   * @param {number} seq
-   * @param {GetCallback} cb
-   */
-  getBefore (seq, cb) {
-    findRecord(this, { min: -Infinity, max: seq - 1, reverse: true }, (err, record) => {
-      if (record === null) return cb(err ?? errors.notFound(this.filename, seq, `no record before offset ${seq}`))
-      let value
-      try {
-        value = this.valueOf(record.data(), record.seq)
-      } catch (err) {
-        return cb(/** @type {Error} */ (err))
-      }
-      cb(null, value, record.seq)
-    })
   }
 }
 

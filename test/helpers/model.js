@@ -83,9 +83,6 @@ function modelOf ({ blockSize, checksum, large = false }, isClient = false) {
     },
 
     getPrevious (seq) {
-      if (seq < 0) return 'flumelog:invalid'
-      if (seq < model.start) return 'flumelog:trimmed'
-      if (seq !== model.end && !model.isRecord(seq) && !model.isDeletedPart(seq)) return 'flumelog:not-found'
       const before = live().filter(record => record.seq < seq)
       return before.length === 0 ? 'flumelog:not-found' : plain(before[before.length - 1])
     },

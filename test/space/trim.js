@@ -60,7 +60,7 @@ for (const checksum of [true, false]) {
       t.equal(await codeOf(log.get(seqs[first - 1])), 'flumelog:trimmed')
       t.equal(await codeOf(log.get(0)), 'flumelog:trimmed')
       t.equal(await codeOf(log.del(seqs[1])), 'flumelog:trimmed')
-      t.equal(await codeOf(log.getPrevious(seqs[1])), 'flumelog:trimmed')
+      t.equal(await codeOf(log.getPrevious(seqs[1])), 'flumelog:not-found')
       t.equal(await codeOf(log.getPrevious(seqs[first])), 'flumelog:not-found')
       t.equal((await log.getPrevious(seqs[first + 1])).seq, seqs[first])
       t.equal((await log.search(value => value[0] - 1 - 10)).seq, seqs[first], 'the first that is left is after what was trimmed')
