@@ -83,11 +83,10 @@ const JSON_CODEC = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 /** The default codec. @type {Codec<any>} */
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
-/** The option of flumelog-offset says how offsets are written in its own format, and means nothing here. */
 const checkNames = optionNames('the log', [
   'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
   'blocking', 'shared', 'timeout', 'retain', 'large', 'readOnly'
-], ['offsetCodec'])
+])
 
 /**
  * @param {Codec<any> | 'json' | undefined} given

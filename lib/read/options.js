@@ -4,16 +4,11 @@
 
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { optionNames } = require('../option-names')
+const { mustBeOptions, optionNames } = require('../option-names')
 
 const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
 const STREAM_NAMES = [...RANGE_NAMES, 'deleted', 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
-/** ssb-db and ssb-db2's migration pass these through, though no flumelog has them: they only resemble options. */
-const PASSED_THROUGH = ['keys', 'value']
-
-/** flumedb, its views and ssb-db give a log all options of their own callers: only names that resemble one are mistakes. */
-const checkStreamNames = optionNames('stream', STREAM_NAMES, PASSED_THROUGH, true)
 const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
 
 /**
@@ -116,7 +111,8 @@ function refuseOldBounds ({ gt, gte, lt, lte, fromStart }, blocks) {
  * @throws flumelog:invalid
  */
 function streamRangeOf (options, oldEnd) {
-  checkStreamNames(options)
+  // flumedb, its views and ssb-db give a log all options of their own callers
+  mustBeOptions('stream', options)
   const range = rangeOf(options)
   checkLimit(options)
   if (options.old === false) {

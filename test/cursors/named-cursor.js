@@ -133,7 +133,7 @@ tape('a commit that is wrong gets an error that says why, and the others are sto
   ])
   t.equal(cursor.seq, seqs[3])
   t.match(results[2].reason.message, /the cursor 'mailer' is at \d+ already, after 0; commit with rewind: true to go back/)
-  t.match(results[7].reason.message, /unknown option `synch` of commit: did you mean `sync`\?/)
+  t.match(results[7].reason.message, /unknown option `synch` of commit: it takes `sync`, `rewind`$/)
   t.throws(() => log.flumelog.cursor('mailer').commit(seqs[4], {}, 'callback'), err => err.code === 'flumelog:invalid')
   t.equal(await codeOf(cursor.commit(seqs[4], () => {})), 'flumelog:invalid', 'with promises, no callback')
   await log.close()
@@ -163,12 +163,11 @@ tape('the streams of a cursor take the options that make sense for them, and ref
   for await (const batch of cursor.batches({ seqs: false, cache: false })) values.push(...batch.map(String))
   t.deepEqual(values, RECORDS.slice(1))
   for (const [option, value] of [['gt', 5], ['gte', 5], ['lt', 5], ['lte', 5], ['reverse', true], ['old', false]]) {
-    t.match(await messageOf(seqsOf(cursor, { [option]: value })), new RegExp(`^stream of a cursor takes no \`${option}\`: `))
+    t.match(await messageOf(seqsOf(cursor, { [option]: value })), new RegExp(`^unknown option \`${option}\` of stream of a cursor: it takes `))
     const source = log.flumelog.cursor('mailer').batches({ [option]: value })
-    t.match(await messageOf(collectSource(source)), new RegExp(`^batches of a cursor takes no \`${option}\`: `))
+    t.match(await messageOf(collectSource(source)), new RegExp(`^unknown option \`${option}\` of batches of a cursor: it takes `))
     t.deepEqual(await seqsOf(cursor, { [option]: undefined }), seqs.slice(1), 'undefined counts as not given')
   }
-  t.match(await messageOf(seqsOf(cursor, { limits: 1 })), /^unknown option `limits` of stream of a cursor: did you mean `limit`\?/)
   t.match(await messageOf(seqsOf(cursor, 5)), /must be an object/)
   const controller = new AbortController()
   setTimeout(() => controller.abort(), 10)

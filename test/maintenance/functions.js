@@ -123,7 +123,7 @@ for (const [called, call] of Object.entries(FUNCTIONS)) {
     for (const file of [undefined, null, '', 5, {}, 'a\0b']) t.equal(await codeOf(call(file, {})), 'flumelog:invalid', String(file))
     for (const options of [{ onProgress: 5 }, { signal: 'soon' }, { onprogress: () => {} }, 5]) t.equal(await codeOf(call(name('log'), options)), 'flumelog:invalid', JSON.stringify(options))
     const wrong = await call(name('log'), { onprogress: () => {} }).catch(err => err.message)
-    t.equal(wrong, `unknown option \`onprogress\` of ${called}: did you mean \`onProgress\`?`)
+    t.match(wrong, new RegExp(`^unknown option \`onprogress\` of ${called}: it takes .*\`onProgress\``))
     t.deepEqual(filesIn(name('.')), ['log'])
   })
 }

@@ -301,7 +301,7 @@ inBrowser(({ open, insecureAddress, browser }) => {
     })
     t.match(codes.name, /^flumelog:invalid the name of a log/)
     t.match(codes.missing, /^ENOENT /)
-    t.match(codes.option, /^flumelog:invalid .*did you mean `blockSize`/)
+    t.match(codes.option, /^flumelog:invalid .*it takes `blockSize`/)
     t.match(codes.validate, /^flumelog:unsupported .*`validate`/)
     t.match(codes.keep, /^flumelog:unsupported .*`keep`/)
     t.match(codes.removed, /^flumelog:locked /)
