@@ -1,23 +1,21 @@
 'use strict'
 
-// A crash machine that works from what the program asks of the system: a writer's calls are
-// recorded, some of those that were not fsynced are left out, and the log is opened in
-// what is left. By strace where there is one, and by wrapping the module `fs`.
+// The simulated machine (test/simulator/simulator.js) is like the real one: a writer's system calls are recorded, some of those that were not fsynced
+// are left out, and the log that is opened in what is left is compared with the same model. By strace where there is one, and by wrapping the module `fs`.
 //
 //     node test/recovery/replayed-calls.js [--seconds 4] [--seed 1] [--strace | --fs]
 
-const fs = require('fs')
 const path = require('path')
 const tape = require('tape')
 const { parseArgs } = require('util')
 const FlumeLog = require('../..')
 const { processFolder } = require('../helpers/folder')
-const { Model } = require('../helpers/replayed/model')
-const { framesOf, reconcile } = require('../helpers/replayed/reconcile')
-const { buffers } = require('../helpers/replayed/values')
+const { isIntact, numbered } = require('../helpers/numbered')
 const { tryPowerCuts } = require('../helpers/power-cuts')
 const { hasStrace } = require('../helpers/recorded-calls')
 const { promises } = require('../helpers/promises')
+const { collect } = require('../helpers/reading')
+const { Model, nameOf } = require('../helpers/simulator/model')
 const { thorough } = require('../helpers/thorough')
 
 const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer.js')
@@ -40,7 +38,7 @@ for (const { name, strace } of RECORDERS) {
   tape(`whatever a power cut leaves of the calls that were not fsynced, the promises hold (${name})`, async (t) => {
     t.comment(`--seed ${SEED} ${strace ? '--strace' : '--fs'} repeats it`)
     const until = Date.now() + SECONDS * 1000
-    const counts = { runs: 0, cuts: 0, found: 0, synced: 0, cut: 0 }
+    const counts = { runs: 0, cuts: 0, found: 0, synced: 0 }
     const hadSomething = () => counts.found > 0 && counts.synced > 0
     // on a busy machine there is time for one run only
     const throwIfStopped = () => Date.now() < until || (!hadSomething() && counts.runs < 20)
@@ -67,51 +65,50 @@ async function replay (seed, strace, counts) {
 /** @returns {Promise<string | null>} what is wrong */
 async function problemOf (file, told, counts) {
   const { details: { blockSize, checksum, sync } } = told[0]
-  let violation = null
-  const model = modelOf(told.slice(1), sync, message => { violation ??= message })
-  try {
-    const log = promises(FlumeLog(file, { blockSize, checksum, ...buffers.options }))
-    await log.onReady()
-    const { cut } = log.log.stats()
-    await log.close()
-    if (cut !== null) counts.cut++
-    const isClosed = ['closed', 'opened'].includes(told.at(-1).what)
-    if (isClosed && cut !== null) violation ??= `a log that was closed is truncated to ${cut.offset}`
-    const frames = framesOf(fs.readFileSync(file), blockSize, message => { violation ??= message })
-    counts.found += frames.length
-    counts.synced += model.records.filter(({ isDurable }) => isDurable).length
-    reconcile(model, frames, { isCrash: true, isCertain: false, hasFaults: false })
-  } catch (err) {
-    violation ??= err.stack
-  }
-  return violation
+  const problems = []
+  const model = modelOf(told.slice(1), sync, problem => problems.push(problem))
+  const log = promises(FlumeLog(file, { blockSize, checksum, validate: isIntact }))
+  await log.onReady()
+  const { cut } = log.log.stats()
+  const records = (await collect(log.log)).map(({ seq, value }) => ({ seq, text: textOf(value) }))
+  await log.close()
+  counts.found += records.length
+  counts.synced += [...model.entries.values()].filter(({ isDurable }) => isDurable).length
+  if (['closed', 'opened'].includes(told.at(-1).what) && cut !== null) problems.push(`a log that was closed is truncated to ${cut.offset}`)
+  const entries = [...model.entries.values()]
+  const seen = model.recovered(records, 'after a power cut', '0')
+  // no call has failed
+  const missing = entries.find((entry, i) => !seen.has(entry) && entry.deletion === 'no' && entries.slice(i).some(later => seen.has(later)))
+  if (missing !== undefined) problems.push(`${nameOf(missing)} is lost, and a later one is there`)
+  return problems[0] ?? null
 }
 
 /** What the program has told of, until the power went. */
-function modelOf (told, sync, violate) {
-  const model = new Model(buffers, violate)
-  told.forEach(({ what, details }, moment) => {
+function modelOf (told, sync, problem) {
+  const model = new Model(problem, false)
+  const entryAt = (seq) => [...model.entries.values()].find(entry => entry.seq === seq)
+  for (const { what, details } of told) {
     if (what === 'appending') {
-      const { sizes, isAtomic } = details
-      const batch = { isAtomic, hasCallback: true, madeAt: moment, mayBeRefused: false }
-      for (const size of sizes) model.add(model.make(size, batch))
+      const { first, sizes, isAtomic } = details
+      sizes.forEach((size, i) => model.add(textOf(numbered(first + i, size)), 0, first + i, isAtomic ? String(first) : null))
     } else if (what === 'appended') {
       const { first, seqs, isSynced } = details
-      model.acknowledge(seqs.map((_, i) => model.byNumber.get(first + i)), seqs.map(seq => seq ?? undefined), moment)
-      if (isSynced) synced(model, first + seqs.length - 1)
+      const entries = [...model.entries.values()].slice(first - 1)
+      seqs.forEach((seq, i) => Object.assign(entries[i], { state: 'acknowledged', isDurable: isSynced, ...seq === null ? {} : { seq, id: '0' } }))
     } else if (what === 'synced' || what === 'closed') {
-      synced(model, details.upTo)
-      for (const seq of details.deleted) model.bySeq.get(seq).deletedAt = moment
+      for (const entry of model.entries.values()) if (entry.n <= details.upTo) Object.assign(entry, { state: 'acknowledged', isDurable: true })
+      for (const seq of details.deleted) Object.assign(entryAt(seq), { deletion: 'acknowledged', isDeletionDurable: true })
     } else if (what === 'deleting') {
-      for (const seq of details) model.bySeq.get(seq).deletingAt = moment
-    } else if (what === 'deleted' && sync === 'always') {
-      for (const seq of details) model.bySeq.get(seq).deletedAt = moment
+      for (const seq of details) if (entryAt(seq).deletion === 'no') entryAt(seq).deletion = 'asked'
+    } else if (what === 'deleted') {
+      for (const seq of details) Object.assign(entryAt(seq), { deletion: 'acknowledged', isDeletionDurable: sync === 'always' || entryAt(seq).isDeletionDurable })
     }
-  })
+  }
+  model.powerCut()
   return model
 }
 
-/** All records up to this one are to stay. */
-function synced (model, number) {
-  for (const record of model.records) if (record.number <= number) record.isDurable = true
+/** @param {Buffer} record */
+function textOf (record) {
+  return record.toString('latin1')
 }

@@ -8,7 +8,7 @@
 
 const fs = require('fs')
 const FlumeLog = require('../../..')
-const { buffers } = require('../replayed/values')
+const { isIntact, numbered } = require('../numbered')
 const { randomFrom } = require('../random')
 
 const [file, seed] = process.argv.slice(2)
@@ -19,7 +19,7 @@ const settings = {
   syncInterval: random.pick([1, 1000]),
   syncBytes: random.pick([1, 2000, 1 << 24]),
   checksum: random() < 0.8,
-  ...buffers.options
+  validate: isIntact
 }
 const OPENINGS = 3
 const OPERATIONS = 25
@@ -65,7 +65,7 @@ function append (log) {
     left -= size + 4
     made++
   }
-  const values = sizes.map((size, i) => buffers.make(first + i, size))
+  const values = sizes.map((size, i) => numbered(first + i, size))
   tell('appending', { first, sizes, isAtomic })
   const isSynced = sync || isAtomic || settings.sync === 'always'
   return new Promise((resolve, reject) => log.append(values, { sync, atomic: isAtomic }, (err, result) => {
