@@ -29,15 +29,11 @@ const BATCH_SIZE = 1024 * 1024
  */
 
 class Trimmer {
-  /**
-   * @param {import('../write/writer').Writer} writer
-   * @param {number} [batchSize] in bytes
-   */
-  constructor (writer, batchSize = BATCH_SIZE) {
+  /** @param {import('../write/writer').Writer} writer */
+  constructor (writer) {
     this.writer = writer
     this.file = writer.file
     this.blocks = writer.blocks
-    this.batchSize = batchSize
     this.punched = this.zeros = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */
     this.coveredBy = 0
@@ -76,7 +72,7 @@ class Trimmer {
     }
     if (from === null) await this.free()
     // should it fail, the next trim tries it again, and closing the log does
-    else if (blocks.start - this.punched >= (this.isUrgent ? 1 : this.batchSize)) this.free().catch(() => {})
+    else if (blocks.start - this.punched >= (this.isUrgent ? 1 : BATCH_SIZE)) this.free().catch(() => {})
     return blocks.start
   }
 

@@ -59,8 +59,8 @@ const { generationOf } = require('../recovery/recovery-point')
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
  * @typedef {Pick<import('../space/retention').Retention, 'consider' | 'hold'>} Retention told when blocks were filled, or have become durable
- * @typedef {{ blockSize: number, checksum: boolean, generation?: import('../storage/metadata-text').Generation, trimBatch?: number, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions generation: default that of a new log. trimBatch: see `Trimmer`
+ * @typedef {{ blockSize: number, checksum: boolean, generation?: import('../storage/metadata-text').Generation, holes?: boolean } &
+ *   import('./durability').DurabilityOptions} WriterOptions generation: default that of a new log
  */
 
 class Writer {
@@ -114,7 +114,7 @@ class Writer {
     this.pointStep = options.syncBytes / 4
     this.deletions = new RecordedDeletions(this)
     this.deleter = new Deleter(this, options, clock)
-    this.trimmer = new Trimmer(this, options.trimBatch)
+    this.trimmer = new Trimmer(this)
     this.runStep = this.runStep.bind(this)
     this.becomeIdle = this.becomeIdle.bind(this)
     this.retention = retention === null ? null : retention(this)

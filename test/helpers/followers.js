@@ -83,6 +83,9 @@ function playedWriter (t, file, blockSize) {
 
 const nothing = async () => {}
 
+/** Tells nobody of changes. */
+const noWatch = () => ({ hold () {}, pointReplaced () {}, logReplaced () {}, stop () {} })
+
 /**
  * Resolves when readers beside the writer see the log up to a record. A writer tells them in a turn of the
  * event loop after the one in which it acknowledges that; on Bun and Deno it may be a later one.
@@ -124,4 +127,4 @@ function summary ({ messages }) {
   }
 }
 
-module.exports = { writerOf, watched, playedWriter, until, published, frame, follow, isAt, summary }
+module.exports = { noWatch, writerOf, watched, playedWriter, until, published, frame, follow, isAt, summary }

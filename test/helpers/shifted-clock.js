@@ -13,7 +13,10 @@ class ShiftedClock {
     /** @type {number | null} */
     this.stoppedAt = null
     this.now = () => (this.stoppedAt ?? systemClock.now()) + this.shift
+    this.date = () => systemClock.date() + this.shift
     this.setImmediate = systemClock.setImmediate
+    this.schedstat = systemClock.schedstat
+    this.bytesFetched = systemClock.bytesFetched
   }
 
   /**

@@ -13,7 +13,7 @@ const { start } = require('../helpers/processes')
 const { writerOf, watched, follow, isAt, summary } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
-const { randomFrom } = require('../helpers/disk')
+const { randomFrom } = require('../helpers/random')
 
 const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 

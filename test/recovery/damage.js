@@ -5,18 +5,18 @@
 
 const tape = require('tape')
 const fs = require('fs')
+const path = require('path')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
-const { createLog } = require('../../lib/log')
 const { deletionOf } = require('../../lib/format/deletions')
 const { formatLine } = require('../../lib/format/lines')
 const { formatMetadata } = require('../../lib/storage/metadata-text')
-const { settingsOf } = require('../../lib/options')
-const { testFolder } = require('../helpers/folder')
-const { Disk, randomFrom } = require('../helpers/disk')
+const { ControlledFile } = require('../helpers/controlled-file')
+const { filesIn, processFolder, testFolder } = require('../helpers/folder')
 const { leaveMetadata, metadataOf } = require('../helpers/left-metadata')
 const { promises } = require('../helpers/promises')
+const { randomFrom } = require('../helpers/random')
 const { collect, codeOf, event } = require('../helpers/reading')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 const { numbered, numberOf, isIntact, codec } = require('../helpers/numbered')
@@ -24,6 +24,8 @@ const { thorough } = require('../helpers/thorough')
 
 const BLOCK_SIZE = 64
 
+/** The one in which logs are made. @type {{ process?: string }} */
+const folders = {}
 const RANDOM_FILES = Number(process.env.RUNS ?? (thorough ? 400 : 40))
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 
@@ -112,15 +114,15 @@ tape('arbitrary bytes and mutilated logs end in an error with a code, after a bo
     const point = random() < 0.3 ? random.below(bytes.length + 10) : null
     const blockSize = random() < 0.5 ? undefined : random.pick([32, 33, 64, 128, 1000, 4096, 65536])
     const options = { blockSize, checksum: random() < 0.7, readOnly: random() < 0.5 }
-    const disk = await diskOf(bytes, point)
+    const file = await fileOf(bytes, point)
     try {
-      const log = open(disk, options)
+      const log = open(file, options)
       const code = await log.onReady().then(() => 'opened', codeOrThrow)
       count(code)
       if (code === 'opened') await useAll(log, bytes, random, count)
       await log.close().catch(codeOrThrow)
-      if (options.readOnly) must(disk.files.get('log').bytes.equals(bytes), 'a reader changed the file')
-      const { reads } = log
+      if (options.readOnly) must(file.bytes.equals(bytes), 'a reader changed the file')
+      const { counts: { read: reads } } = file
       // some walks, each of which reads what there is no more than once
       must(reads <= 100 + 10 * bytes.length / (log.log.blockSize), `${reads} reads of ${bytes.length} bytes in blocks of ${log.log.blockSize}`)
     } catch (err) {
@@ -206,7 +208,7 @@ tape('a wrong length, pair of lengths or mark is detected even without checksums
     const bytes = Buffer.concat(sound)
     damage(bytes.subarray(BLOCK_SIZE, 2 * BLOCK_SIZE))
     for (const readOnly of [false, true]) {
-      const log = open(await diskOf(bytes), { blockSize: BLOCK_SIZE, checksum: false, readOnly })
+      const log = open(await fileOf(bytes), { blockSize: BLOCK_SIZE, checksum: false, readOnly })
       await log.onReady()
       const err = await log.get(BLOCK_SIZE).catch(err => err)
       t.equal(err.code, 'flumelog:corrupt', what)
@@ -294,7 +296,7 @@ tape('after a crash, a record with a hole is detected even in a full block witho
   const values = [1, 2, 3].map(number => numbered(number, 300))
   const bytes = Buffer.concat([sealedBlock(1024, values, { checksum: false }), sealedBlock(1024, values, { checksum: false })])
   bytes.fill(0, 1024 + 304 + 100, 1024 + 304 + 200)
-  const log = open(await diskOf(bytes, 0, 1024), { blockSize: 1024, checksum: false, codec: undefined, validate: isIntact })
+  const log = open(await fileOf(bytes, 0, 1024), { blockSize: 1024, checksum: false, codec: undefined, validate: isIntact })
   t.equal((await log.onReady()).offset, 1024 + 304, 'the log is cut in front of it')
   t.deepEqual((await collect(log.log)).map(({ seq }) => seq), [0, 304, 608, 1024])
   await log.close()
@@ -337,31 +339,31 @@ async function judge (original, damaged, { at, point, blockSize, checksum }) {
   // with a crash behind it, what comes from the damage on may be a torn write
   const lost = point === null || (isSealed && number < Math.floor(point / BLOCK_SIZE)) ? Infinity : Math.min(hurt?.seq ?? at, ...(at < point ? [point] : []))
 
-  const disk = await diskOf(damaged, point)
-  const reader = open(disk, { blockSize, checksum, readOnly: true })
+  const file = await fileOf(damaged, point)
+  const reader = open(file, { blockSize, checksum, readOnly: true })
   await reader.onReady()
   const seen = await look(reader, records)
   await reader.close()
-  must(disk.files.get('log').bytes.equals(damaged), 'a reader changed the file')
+  must(file.bytes.equals(damaged), 'a reader changed the file')
 
-  const writer = open(disk, { blockSize, checksum })
+  const writer = open(file, { blockSize, checksum })
   await writer.onReady()
   const shown = await glance(writer, records)
   must(String(seen.all.numbers) === String(shown.all.numbers), `a reader sees ${seen.all.numbers}, a writer ${shown.all.numbers}`)
   // what cannot be had is the damaged block, or in the tail the damaged record, and after a crash what is behind
   for (const { number: wanted, seq, deleted } of records) {
     if (deleted || shown.all.numbers.includes(wanted)) continue
-    const isHurt = isSealed || isPartOf(disk, original) ? Math.floor(seq / BLOCK_SIZE) === number : seq === hurt?.seq
+    const isHurt = isSealed || isPartOf(file, original) ? Math.floor(seq / BLOCK_SIZE) === number : seq === hurt?.seq
     must(isHurt || seq >= lost, `record ${wanted}, at ${seq}, is lost`)
-    must(seq >= disk.files.get('log').bytes.length || shown.all.skipped.some(({ start, end }) => start <= seq && seq < end), `nobody is told that record ${wanted} is lost`)
+    must(seq >= file.bytes.length || shown.all.skipped.some(({ start, end }) => start <= seq && seq < end), `nobody is told that record ${wanted} is lost`)
   }
   if (checksum && isSealed && point === null) must(shown.plain.code === 'flumelog:corrupt', 'the damage was not found')
-  keepsAll(disk, damaged, isSealed && lost === Infinity)
+  keepsAll(file, damaged, isSealed && lost === Infinity)
 
   await writer.append(numbered(1000, 9))
   await writer.append(numbered(1001, 40))
   await writer.close()
-  const again = open(disk, { blockSize, checksum })
+  const again = open(file, { blockSize, checksum })
   must(await again.onReady() === null, 'something is cut off that was there when it was closed')
   const { plain, all } = await glance(again, records)
   must((plain.code === undefined) === (all.skipped.length === 0), 'an error comes, or goes, with opening it again')
@@ -370,20 +372,20 @@ async function judge (original, damaged, { at, point, blockSize, checksum }) {
 }
 
 /** Whether the damaged tail was sealed off as it is. */
-function isPartOf (disk, { bytes }) {
-  return disk.files.get('log').bytes.length > bytes.length
+function isPartOf (file, { bytes }) {
+  return file.bytes.length > bytes.length
 }
 
 /** Every byte is still there: in the log, or beside it. */
-function keepsAll (disk, damaged, mustBeUntouched) {
-  const { bytes } = disk.files.get('log')
-  const [cut] = [...disk.files].filter(([name]) => name !== 'log')
+function keepsAll (file, damaged, mustBeUntouched) {
+  const { bytes, name } = file
+  const [cut] = filesIn(path.dirname(name)).filter(one => one !== 'log')
   if (cut === undefined) must(bytes.subarray(0, damaged.length).equals(damaged), 'bytes of the file were changed')
   else {
     must(!mustBeUntouched, 'a damaged block was cut off')
-    const offset = Number(cut[0].slice('log.cut-'.length))
+    const offset = Number(cut.slice('log.cut-'.length))
     must(bytes.length === offset || bytes.length === offset - offset % BLOCK_SIZE + BLOCK_SIZE, 'what was cut off has another name, and the log was not padded there')
-    must(Buffer.concat([bytes.subarray(0, offset), cut[1].bytes]).equals(damaged), 'what was cut off is not kept as it was')
+    must(Buffer.concat([bytes.subarray(0, offset), fs.readFileSync(path.join(path.dirname(name), cut))]).equals(damaged), 'what was cut off is not kept as it was')
   }
 }
 
@@ -465,26 +467,15 @@ function smallLog ({ blocks, hasTail, checksum, first = 1 }) {
   return { bytes: Buffer.concat(parts), records, blocks }
 }
 
-async function diskOf (bytes, offset = null, blockSize = BLOCK_SIZE) {
-  const disk = new Disk()
-  disk.file('log').write(0, bytes, () => {})
-  if (offset !== null) disk.leaveMetadata(await metadataOf(bytes, { end: offset, blockSize }))
-  return disk
+/** A log in a folder of its own. */
+async function fileOf (bytes, offset = null, blockSize = BLOCK_SIZE) {
+  folders.process ??= processFolder()
+  const name = path.join(fs.mkdtempSync(path.join(folders.process, 'log-')), 'log')
+  fs.writeFileSync(name, bytes)
+  if (offset !== null) await leaveMetadata(name, bytes, { end: offset, blockSize })
+  return new ControlledFile(name)
 }
 
-/** A log with a small cache and few promises, as many are opened. */
-function open (disk, options) {
-  const file = disk.file('log')
-  const { read } = file
-  file.read = (...args) => {
-    opened.reads++
-    read(...args)
-  }
-  const log = createLog(file, settingsOf({ codec, cacheSize: 4096, ...options }))
-  const promised = (name) => (...args) => new Promise((resolve, reject) => {
-    log[name](...args, (err, value, second) => err ? reject(err) : resolve(name === 'search' ? { seq: value, value: second } : value))
-  })
-  const opened = { log, reads: 0 }
-  for (const name of ['onReady', 'get', 'search', 'append', 'close']) opened[name] = promised(name)
-  return opened
+function open (file, options) {
+  return file.open({ codec, cacheSize: 4096, ...options })
 }

@@ -8,10 +8,8 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { verify } = require('../../maintenance')
 const { wrap } = require('../../promises')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
 const { MovingTail } = require('../../lib/space/moving-tail')
-const { Disk } = require('../helpers/disk')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { isIntact, numberOf, numbered } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
 const { randomFrom } = require('../helpers/random')
@@ -103,16 +101,15 @@ test('a large record is deleted while its parts are trimmed', async (t) => {
 
 test('a range that was trimmed, but not durably, does not come back after it was deleted', async (t) => {
   for (const large of [false, true]) {
-    const disk = new Disk()
-    const open = (disk) => promises(createLog(disk.file('log'), settingsOf({ blockSize: 1024, large, sync: 'always' })))
-    const log = open(disk)
+    const file = new ControlledFile()
+    const options = { blockSize: 1024, large, sync: 'always' }
+    const log = file.open(options)
     const seqs = []
     for (let i = 1; i <= 20; i++) seqs.push(await log.append(numbered(i, 500)))
-    disk.fateOf = (kind) => kind === 'metadata.append' ? 'fail' : undefined
+    file.fail('metadata.append')
     t.equal(await codeOf(log.trim({ lt: seqs[10] })), 'EIO')
-    disk.fateOf = () => undefined
     await log.del({ lte: seqs[2] })
-    const again = open(disk.afterKill())
+    const again = file.afterKill().open(options)
     t.ok((await collect(again.log, { values: false }))[0] > seqs[2], large ? 'with large records' : 'without')
     await again.close()
   }
@@ -120,8 +117,7 @@ test('a range that was trimmed, but not durably, does not come back after it was
 
 test('a large record that is trimmed while it is read is whole, or trimmed', async (t) => {
   for (let turns = 0; turns < 3; turns++) {
-    const disk = new Disk()
-    const log = promises(createLog(disk.file('log'), settingsOf({ blockSize: 1024, large: true, cacheSize: 0 })))
+    const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 1024, large: true, cacheSize: 0 }))
     const seqs = []
     for (const size of [20_000, 3000, 900, 900]) seqs.push(await log.append(numbered(seqs.length + 1, size)))
     await log.sync()

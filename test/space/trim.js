@@ -1,14 +1,12 @@
 'use strict'
 
-// Trimming: what readers see of it, and what becomes of it when operations fail or the machine stops.
+// Trimming: what readers see of it, and what becomes of it when operations fail or the process is killed. The simulator cuts the power, too.
 
 const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { Disk, randomFrom } = require('../helpers/disk')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { newFile, testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
 const { promises } = require('../helpers/promises')
@@ -18,7 +16,7 @@ const BLOCK_SIZE = 256
 /** Records per block. */
 const PER_BLOCK = 5
 const data = (i) => Buffer.alloc(40, i + 1)
-const open = (disk, options = {}) => promises(createLog(disk.file('log'), settingsOf({ blockSize: BLOCK_SIZE, ...options })))
+const open = (file, options = {}) => file.open({ blockSize: BLOCK_SIZE, ...options })
 const indexes = async (log, options) => (await collect(log.log, { seqs: false, ...options })).map(value => value[0] - 1)
 const range = (from, to) => Array.from({ length: to - from }, (_, i) => from + i)
 
@@ -157,7 +155,7 @@ tape('batches and scans start where the log does', async (t) => {
 })
 
 tape('appends, deletions and reads go on while a log is trimmed', async (t) => {
-  const log = open(new Disk())
+  const log = open(new ControlledFile())
   const seqs = await filled(log)
   await log.del([seqs[3], seqs[41]])
   const [start, seq] = await Promise.all([log.trim({ lt: seqs[40] }), log.append(data(50)), log.del(seqs[42]), log.trim({ lt: seqs[20] })])
@@ -168,77 +166,30 @@ tape('appends, deletions and reads go on while a log is trimmed', async (t) => {
   await log.close()
 })
 
-tape('a trim that was acknowledged holds after a power cut, and takes nothing else', async (t) => {
-  for (let seed = 1; seed <= 20; seed++) {
-    for (const sync of ['always', 'interval', 'never']) {
-      const disk = new Disk({ random: randomFrom(seed), pageSize: 64 })
-      const log = open(disk, { sync })
-      const seqs = await filled(log)
-      await log.del([seqs[2], seqs[33]])
-      await log.trim({ lt: seqs[30] })
-      const after = disk.afterPowerLoss()
-      const again = open(after)
-      const found = await indexes(again)
-      if (again.log.start !== seqs[30] || String(found.filter(i => i !== 33)) !== String(range(30, 50).filter(i => i !== 33))) t.fail(`${sync}, seed ${seed}: ${again.log.start}, ${found}`)
-      await again.close()
-      if (after.misuses.length > 0) t.fail(after.misuses.join())
-    }
-  }
-  t.pass('whatever the power cut leaves')
-})
-
-tape('a trim that a power cut interrupts at any operation is done or not, as a whole', async (t) => {
-  const starts = new Set()
-  for (let operation = 1; operation < 30; operation++) {
-    for (let seed = 1; seed <= 6; seed++) {
-      const disk = new Disk({ random: randomFrom(seed * 7919 + operation), pageSize: 64 })
-      const log = open(disk)
-      const seqs = await filled(log)
-      await log.trim({ lt: seqs[12] })
-      await log.sync()
-      disk.kinds = ['write', 'punch', 'sync', 'metadata.append', 'metadata.sync', 'metadata.replace']
-      disk.operations = 0
-      disk.plan.set(operation, 'off')
-      await Promise.race([log.trim({ lt: seqs[33] }).then(() => log.close()), disk.off])
-      const again = open(seed % 2 === 0 ? disk.afterPowerLoss() : disk.afterKill())
-      await again.onReady()
-      const { start } = again.log
-      starts.add(start)
-      const first = seqs.indexOf(start)
-      const found = await indexes(again)
-      if (![10, 30].includes(first) || String(found) !== String(range(first, 50))) t.fail(`operation ${operation}, seed ${seed}: ${start}, ${found}`)
-      await again.close()
-    }
-  }
-  t.equal(starts.size, 2)
-})
-
 tape('a trim whose operations fail is told of that, and is made up for when the log is closed', async (t) => {
   for (const kind of ['punch', 'write']) {
-    const disk = new Disk()
-    const log = open(disk)
+    const file = new ControlledFile()
+    const log = open(file)
     const seqs = await filled(log)
     await log.sync()
-    disk.kinds = [kind]
-    disk.operations = 0
-    disk.plan.set(1, 'fail')
+    file.fail(kind)
     t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'EIO', kind)
     t.equal(await log.append(data(50)), 10 * BLOCK_SIZE, 'appends go on')
     t.deepEqual(await indexes(log), range(30, 51))
     await log.close()
-    t.ok(disk.metadata.closed)
-    const again = open(disk)
+    t.ok(file.metadata.closed)
+    const again = open(file)
     t.deepEqual(await indexes(again), range(30, 51))
-    t.ok(disk.get('log').bytes.subarray(BLOCK_SIZE, seqs[30]).every(byte => byte === 0))
+    t.ok(file.bytes.subarray(BLOCK_SIZE, seqs[30]).every(byte => byte === 0))
     await again.close()
   }
 })
 
 tape('each of several trims at once is answered when an fsync fails', async (t) => {
-  const disk = new Disk()
-  const log = open(disk, { sync: 'never' })
+  const file = new ControlledFile()
+  const log = open(file, { sync: 'never' })
   const seqs = await filled(log)
-  disk.fateOf = (kind) => kind === 'sync' ? 'fail' : undefined
+  file.failing.add('sync')
   const trims = [seqs[20], seqs[30], seqs[40]].map(lt => codeOf(log.trim({ lt })))
   t.deepEqual(await Promise.all(trims), ['flumelog:failed', 'flumelog:failed', 'flumelog:failed'])
   t.equal(await codeOf(log.close()), 'flumelog:failed')
@@ -279,88 +230,29 @@ tape('what is trimmed takes no space, but for the first and the last page of the
 })
 
 tape('a trim that cannot be recorded trims nothing, and those that were asked for with it go on', async (t) => {
-  const disk = new Disk()
-  const log = open(disk)
+  const file = new ControlledFile()
+  const log = open(file)
   const seqs = await filled(log)
   await log.sync()
-  disk.kinds = ['metadata.append']
-  disk.operations = 0
-  disk.plan.set(1, 'fail')
+  file.fail('metadata.append')
   const results = await Promise.all([codeOf(log.trim({ lt: seqs[30] })), log.trim({ lt: seqs[20] })])
   t.deepEqual(results, ['EIO', seqs[20]])
   t.deepEqual(await indexes(log), range(20, 50))
-  const killed = open(disk.afterKill())
+  const killed = open(file.afterKill())
   t.deepEqual(await indexes(killed), range(20, 50))
   await killed.close()
 })
 
-tape('on a full disk, a trim is done in the room that FILE.meta has left, or not at all, whenever the machine stops', async (t) => {
-  const starts = new Set()
-  for (const stop of [null, 'kill', 'power cut']) {
-    for (let operation = 1; operation <= (stop === null ? 1 : 14); operation++) {
-      for (let seed = 1; seed <= 4; seed++) {
-        const disk = new Disk({ random: randomFrom(seed * 7919 + operation), pageSize: 64 })
-        const log = open(disk)
-        const seqs = await filled(log)
-        await log.del([seqs[3], seqs[41]])
-        if (seed % 2 === 0) await log.sync()
-        const full = disk.get('log').bytes.length
-        disk.capacity = full
-        // a write that has failed, too
-        if (seed > 2) t.equal(await codeOf(log.append(Array.from({ length: 20 }, () => data(60)))), 'ENOSPC')
-        disk.kinds = ['write', 'punch', 'sync', 'truncate', 'metadata.append', 'metadata.sync']
-        disk.operations = 0
-        if (stop !== null) disk.plan.set(operation, 'off')
-        const trimmed = log.trim({ lt: seqs[33] })
-        const isDone = await Promise.race([trimmed.then(() => true), disk.off])
-        if (stop === null) {
-          t.equal(await trimmed, seqs[30])
-          t.deepEqual(await indexes(log), range(30, 50).filter(i => i !== 41))
-        }
-        disk.capacity = Infinity
-        const after = stop === 'kill' ? disk.afterKill() : disk.afterPowerLoss()
-        const again = open(after)
-        const found = await indexes(again)
-        const { start } = again.log
-        starts.add(start)
-        // the deletion, and the last records, were durable only if they were synced
-        const isSynced = seed % 2 === 0 || stop !== 'power cut' || start > 0
-        const left = range(seqs.indexOf(start), isSynced ? 50 : (found.at(-1) ?? -1) + 1).filter(i => ![3, 41].includes(i))
-        const isRight = [0, seqs[30]].includes(start) && String(found.filter(i => ![3, 41].includes(i))) === String(left)
-        if (!isRight || (isDone === true && start !== seqs[30])) t.fail(`${stop} at ${operation}, seed ${seed}: ${start}, ${found}`)
-        if (after.misuses.length > 0) t.fail(after.misuses.join())
-        await again.close()
-      }
-    }
-  }
-  t.equal(starts.size, 2)
-})
-
-tape('a trim makes room where a quota is exceeded, too', async (t) => {
-  const disk = new Disk()
-  const log = open(disk)
+tape('a trim of which the blocks were not freed holds, whatever becomes of the next one', async (t) => {
+  const file = new ControlledFile()
+  const log = open(file)
   const seqs = await filled(log)
-  disk.capacity = disk.get('log').bytes.length
-  disk.fullCode = 'EDQUOT'
-  t.equal(await codeOf(log.append(Array.from({ length: 20 }, () => data(60)))), 'EDQUOT')
-  t.equal(await log.trim({ lt: seqs[33] }), seqs[30])
-  disk.capacity = Infinity
-  await log.close()
-})
-
-tape('on a full disk, a trim of which the blocks were not freed holds, whatever becomes of the next one', async (t) => {
-  const disk = new Disk()
-  const log = open(disk)
-  const seqs = await filled(log)
-  disk.kinds = ['punch']
-  disk.operations = 0
-  disk.plan.set(1, 'fail')
+  file.fail('punch')
   t.equal(await codeOf(log.trim({ lt: seqs[20] })), 'EIO')
   t.equal(log.log.start, seqs[20])
-  disk.capacity = disk.get('log').bytes.length
-  disk.plan.set(2, 'fail')
+  file.fail('punch')
   t.equal(await codeOf(log.trim({ lt: seqs[30] })), 'EIO')
-  const killed = open(disk.afterKill())
+  const killed = open(file.afterKill())
   t.deepEqual(await indexes(killed), range(30, 50))
   await killed.close()
 })

@@ -9,9 +9,7 @@ const { pipeline } = require('stream/promises')
 const tape = require('tape')
 const fc = require('fast-check')
 const { open, wrap } = require('../../promises')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { Disk } = require('../helpers/disk')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { newFile, testFolder } = require('../helpers/folder')
 const { openHeld } = require('../helpers/hooked-file')
 const { collect, codeOf, event } = require('../helpers/reading')
@@ -79,8 +77,7 @@ tape('a write stream accepts no more than highWaterMark of the log permits, and 
 })
 
 tape('records written to a write stream are stored in batches', async (t) => {
-  const disk = new Disk()
-  const log = wrap(createLog(disk.file('log'), settingsOf({})))
+  const log = await open(newFile(), {})
   await pipeline(Readable.from(Array.from({ length: 20000 }, () => Buffer.alloc(100, 1))), log.createWriteStream())
   const { writes, written } = log.flumelog.stats()
   t.equal(written.records, 20000)
@@ -187,12 +184,11 @@ tape('a record that cannot be stored ends the pipeline, and those before it are 
 })
 
 tape('a failed write ends the pipeline, and the log remains usable', async (t) => {
-  const disk = new Disk()
-  const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json })))
+  const file = new ControlledFile()
+  const log = wrap(file.open({ codec: json }).log)
   await log.append('before')
-  disk.kinds = ['write']
-  disk.operations = 0
-  disk.plan.set(1, 'tear')
+  file.code = 'ENOSPC'
+  file.fail('write')
   const writing = log.createWriteStream()
   t.equal(await codeOf(pipeline(Readable.from(numbers(0, 100)), writing)), 'ENOSPC')
   if (!writing.closed) await once(writing, 'close')
@@ -290,8 +286,7 @@ tape('however a write stream is used and ended, exactly the accepted records are
   const ends = fc.constantFrom('end', 'destroy', 'destroy with an error')
   const marks = fc.record({ bytes: fc.constantFrom(1, 20, 300, 1e6), records: fc.constantFrom(1, 4, 16) })
   await fc.assert(fc.asyncProperty(steps, ends, marks, async (steps, end, { bytes, records }) => {
-    const disk = new Disk()
-    const log = wrap(createLog(disk.file('log'), settingsOf({ codec: json, highWaterMark: bytes })))
+    const log = await open(newFile(), { codec: json, highWaterMark: bytes })
     const writing = log.createWriteStream({ highWaterMark: records })
     const closed = event(resolve => writing.on('close', resolve).on('error', () => {}))
     const outcomes = []

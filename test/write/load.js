@@ -5,9 +5,7 @@
 const tape = require('tape')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { Disk } = require('../helpers/disk')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { newFile } = require('../helpers/folder')
 const { openHeld } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
@@ -110,12 +108,10 @@ tape('highWaterMark and overflow can be changed while the log is open', async (t
 })
 
 tape('after a failed write, nothing is in flight', async (t) => {
-  const disk = new Disk()
-  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  const file = new ControlledFile()
+  const log = file.open()
   await log.append('one')
-  disk.kinds = ['write']
-  disk.operations = 0
-  disk.plan.set(1, 'fail')
+  file.fail('write')
   t.deepEqual(await Promise.all([codeOf(log.append('two')), codeOf(log.append('three'))]), ['EIO', 'EIO'])
   t.deepEqual(log.log.stats().inFlight, { records: 0, bytes: 0 })
   await log.close()
@@ -202,12 +198,10 @@ tape('two concurrent sinks share the mark, and each stores its records in order'
 })
 
 tape('a failed sink accepts nothing more from its source', async (t) => {
-  const disk = new Disk()
-  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  const file = new ControlledFile()
+  const log = file.open()
   await log.append('before')
-  disk.kinds = ['write']
-  disk.operations = 0
-  disk.plan.set(1, 'fail')
+  file.fail('write')
   let answer
   const aborts = []
   const source = (abort, cb) => {
@@ -246,18 +240,12 @@ tape('a sink fails when the log is closed, and the records it has stored are kep
 })
 
 tape('no write is larger than 1 MiB, and appends are acknowledged in order', async (t) => {
-  const disk = new Disk()
-  const log = promises(createLog(disk.file('log'), settingsOf({})))
+  const file = new ControlledFile()
+  const log = file.open()
   await log.onReady()
-  const sizes = []
-  const change = disk.files.get('log').write
-  disk.files.get('log').write = function (offset, data, pageSize) {
-    sizes.push(data.length)
-    return change.call(this, offset, data, pageSize)
-  }
   const order = []
   await Promise.all(Array.from({ length: 10000 }, (_, i) => log.append(Buffer.alloc(500, 1)).then(() => order.push(i))))
-  t.ok(Math.max(...sizes) <= MIB, `the largest had ${Math.max(...sizes)} bytes, of ${sizes.length} writes`)
+  t.ok(Math.max(...file.writes) <= MIB, `the largest had ${Math.max(...file.writes)} bytes, of ${file.writes.length} writes`)
   t.ok(order.every((n, i) => n === i))
   await log.close()
 })

@@ -4,10 +4,7 @@
 
 const tape = require('tape')
 const { execFileSync } = require('child_process')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { Disk } = require('../helpers/disk')
-const { promises } = require('../helpers/promises')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { testFolder } = require('../helpers/folder')
 
 const MIB = 1024 * 1024
@@ -23,8 +20,8 @@ tape("with sync 'always', one sync serves all the appends that gathered", async 
 })
 
 tape("with sync 'always', neither the callback nor since comes before the sync", async (t) => {
-  const { log, disk } = await open({ sync: 'always' })
-  const synced = () => disk.files.get('log').pages.size === 0
+  const { log, file } = await open({ sync: 'always' })
+  const synced = () => file.durable.equals(file.bytes)
   log.log.since((seq) => { if (seq > -1) t.ok(synced(), `synced when since is ${seq}`) })
   await log.append('one')
   t.ok(synced(), 'synced when the first append is acknowledged')
@@ -34,11 +31,11 @@ tape("with sync 'always', neither the callback nor since comes before the sync",
 })
 
 tape("with sync 'interval', a lone append is acknowledged when it is written, and synced in time", async (t) => {
-  const { log, disk, ran } = await open({ sync: 'interval', syncInterval: 20 })
+  const { log, file, ran } = await open({ sync: 'interval', syncInterval: 20 })
   await log.append('one')
   t.equal(ran('sync'), 0, 'it was not synced when it was acknowledged')
   const alive = setInterval(() => {}, 1000) // the timer of the log does not keep the process alive
-  await new Promise(resolve => { disk.onsync = resolve })
+  await new Promise(resolve => { file.ondone = (kind) => { if (kind === 'sync') resolve() } })
   clearInterval(alive)
   t.equal(ran('sync'), 1)
   t.equal(log.log.stats().unsynced, 0, 'now it is')
@@ -49,9 +46,9 @@ tape("with sync 'interval', a lone append is acknowledged when it is written, an
 
 tape("with sync 'interval', never more than syncBytes are unsynced", async (t) => {
   const syncBytes = 3 * MIB
-  const { log, disk } = await open({ sync: 'interval', syncBytes, syncInterval: 2 ** 31 - 1 })
+  const { log, file } = await open({ sync: 'interval', syncBytes, syncInterval: 2 ** 31 - 1 })
   let most = 0
-  disk.onwrite = () => { most = Math.max(most, log.log.stats().unsynced) }
+  file.ondone = () => { most = Math.max(most, log.log.stats().unsynced) }
   const value = Buffer.alloc(1000, 1)
   await Promise.all(Array.from({ length: 20000 }, () => log.append(value)))
   most = Math.max(most, log.log.stats().unsynced)
@@ -73,7 +70,7 @@ tape("with sync 'never', only sync and close do it", async (t) => {
 
 tape('an append with sync: true is fsynced before its callback, at every setting', async (t) => {
   for (const sync of ['interval', 'never']) {
-    const { log, disk, ran } = await open({ sync })
+    const { log, file, ran } = await open({ sync })
     await log.append('one')
     t.equal(ran('sync'), 0)
     const order = []
@@ -81,7 +78,7 @@ tape('an append with sync: true is fsynced before its callback, at every setting
       log.append('two').then(() => order.push(2)),
       log.append('three', { sync: true }).then(() => {
         order.push(3)
-        t.equal(disk.files.get('log').pages.size, 0, `${sync}: it is on the disk`)
+        t.ok(file.durable.equals(file.bytes), `${sync}: it is on the disk`)
       }),
       log.append('four').then(() => order.push(4))
     ]
@@ -93,21 +90,21 @@ tape('an append with sync: true is fsynced before its callback, at every setting
 })
 
 tape('an empty batch with sync: true syncs all appends before it', async (t) => {
-  const { log, disk, ran } = await open({ sync: 'never' })
+  const { log, file, ran } = await open({ sync: 'never' })
   await log.append('one')
   await log.append([], { sync: true })
   t.equal(ran('sync'), 1)
-  t.equal(disk.files.get('log').pages.size, 0, 'it is on the disk')
+  t.ok(file.durable.equals(file.bytes), 'it is on the disk')
   t.deepEqual(await log.append([], { atomic: true }), [])
   await log.close()
 })
 
 tape('sync calls back when everything appended so far is fsynced', async (t) => {
-  const { log, disk } = await open({ sync: 'never' })
+  const { log, file } = await open({ sync: 'never' })
   for (let i = 0; i < 100; i++) log.append(Buffer.alloc(5000, 1))
   await log.sync()
   t.equal(log.log.stats().written.records, 100)
-  t.equal(disk.files.get('log').pages.size, 0)
+  t.ok(file.durable.equals(file.bytes))
   await log.close()
 })
 
@@ -137,24 +134,12 @@ tape('a writer that is never closed does not keep its process alive', (t) => {
   t.end()
 })
 
-/** A log on a disk that counts its operations. */
+/** A log whose operations are counted. */
 async function open (options) {
-  const disk = new Disk()
-  const counts = {}
-  const operation = disk.operation.bind(disk)
-  disk.operation = (kind, cb, ...rest) => {
-    counts[kind] = (counts[kind] ?? 0) + 1
-    const hook = disk['on' + kind]
-    operation(kind, hook === undefined ? cb : (err, result) => { cb(err, result); hook() }, ...rest)
-  }
-  const runNow = disk.runNow.bind(disk)
-  disk.runNow = (kind, ...rest) => {
-    counts[kind] = (counts[kind] ?? 0) + 1
-    runNow(kind, ...rest)
-  }
-  const log = promises(createLog(disk.file('log'), settingsOf(options)))
+  const file = new ControlledFile()
+  const log = file.open(options)
   await log.onReady()
   // opening may have synced what it read
-  counts.sync = 0
-  return { log, disk, ran: (kind) => counts[kind] ?? 0 }
+  file.counts.sync = 0
+  return { log, file, ran: (kind) => file.counts[kind] ?? 0 }
 }

@@ -6,40 +6,36 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { HeldFile } = require('../helpers/held-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { promises } = require('../helpers/promises')
-const { testFolder } = require('../helpers/folder')
+const { newFile, testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
+const { ShiftedClock } = require('../helpers/shifted-clock')
 const { uncaughtDuring } = require('../helpers/uncaught')
 
 const NO_SPACE = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
 const KIB = 1024
 
 test('an fsync that was started before a write failed does not cover what is written in its place', async (t) => {
-  const { file, log } = await open({ sync: 'never', blockSize: 65536 })
+  const clock = new ShiftedClock()
+  const syncInterval = 1e6
+  const { file, log } = await open({ sync: 'interval', syncInterval, blockSize: 65536 }, clock)
+  await log.append('first')
   file.held = new Set(['write', 'sync'])
-  const first = log.append('first')
-  ;(await file.next('write')).finish()
-  await first
 
   // three writes: the second fails, while an fsync of the first is pending
   const batch = log.append(Array.from({ length: 50 }, () => Buffer.alloc(60 * KIB, 1))).catch(err => err)
   ;(await file.next('write')).finish()
   const write = await file.next('write')
-  const synced = log.sync()
-  const forcedEarly = log.append('early', { sync: true }).catch(err => err)
+  clock.advance(syncInterval)
+  const early = await file.next('sync')
   write.finish(NO_SPACE)
   t.equal((await batch).code, 'ENOSPC')
-  t.equal((await forcedEarly).code, 'ENOSPC')
-  const pendingSync = await file.next('sync')
   const forced = log.append('forced', { sync: true })
+  early.finish()
   // what is written next must not be mixed with what was truncated
   ;(await file.next('sync')).finish()
   ;(await file.next('write')).finish()
-  pendingSync.finish()
-  await synced
   // another fsync has to follow
   ;(await file.next('sync')).finish()
   await forced
@@ -109,7 +105,7 @@ test('deletions that were called before close are done before it, also while an 
   sync.finish()
   await Promise.all([forced, deleted, closed])
   t.deepEqual(order, ['append', 'del', 'close'])
-  const again = promises(createLog(withoutPoint(file), settingsOf({})))
+  const again = new ControlledFile(newFile(file.bytes)).open()
   t.equal((await collect(again.log)).length, 1, 'all of them are deleted')
   await again.close()
 })
@@ -243,7 +239,7 @@ test('a deletion in the tail that is called while a write fails deletes that rec
   const texts = async (log) => (await collect(log.log, { seqs: false })).map(String)
   t.deepEqual(await texts(log), ['one', 'three', 'six'])
   await log.close()
-  const again = promises(createLog(withoutPoint(file), settingsOf({})))
+  const again = new ControlledFile(newFile(file.bytes)).open()
   t.deepEqual(await texts(again), ['one', 'three', 'six'], 'in the file, too')
   await again.close()
 })
@@ -272,18 +268,11 @@ test('a log whose file is deleted, moved or replaced under its writer says so at
 })
 
 /** A log on a file of which a test decides when its operations finish. */
-async function open (options) {
-  const file = new HeldFile()
-  const log = promises(createLog(file.logFile(), settingsOf(options)))
+async function open (options, clock = undefined) {
+  const file = new ControlledFile()
+  const log = file.open(options, clock)
   await log.onReady()
   return { file, log }
-}
-
-/** The same bytes, in a file that can be opened again. */
-function withoutPoint (file) {
-  const again = new HeldFile()
-  again.bytes = file.bytes
-  return again.logFile()
 }
 
 function sourceOfOne (value) {

@@ -7,7 +7,7 @@ const FlumeLog = require('../../..')
 const layout = require('../../../lib/format/layout')
 const { argument, tell, listen } = require('../processes')
 const { numbered, sizeOf } = require('../numbered')
-const { randomFrom } = require('../disk')
+const { randomFrom } = require('../random')
 
 /** Concurrent calls. */
 const MOST = 40
