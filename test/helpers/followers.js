@@ -1,7 +1,7 @@
 'use strict'
 
 // What the tests of readers beside a writer share: writers that number their records,
-// readers whose reads can be delayed, and readers in processes of their own.
+// readers whose polls can be delayed, and readers in processes of their own.
 
 const fs = require('fs')
 const path = require('path')
@@ -37,22 +37,16 @@ function writerOf (file, options, first = 1, size = undefined) {
 }
 
 /**
- * A reader whose reads of the file can be delayed.
+ * A reader whose polls can be delayed.
  * @param {string} file
- * @param {{ [step in 'beforePoll' | 'beforeSize' | 'afterSize' | 'beforeRead' | 'afterRead']?: () => Promise<void> }} steps
+ * @param {() => Promise<void>} beforePoll
  */
-function watched (file, { beforePoll = nothing, beforeSize = nothing, afterSize = nothing, beforeRead = nothing, afterRead = nothing }, options = {}) {
+function watched (file, beforePoll, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
   const { metadata } = made
   const peek = metadata.peek.bind(metadata)
   metadata.peek = () => beforePoll().then(peek)
-  return createLog({
-    ...made,
-    readSmall: (offset, size, isShared, cb) => beforeRead().then(() => made.readSmall(offset, size, false, (err, data) => afterRead().then(() => cb(err, data)))),
-    checkPath: (cb) => beforePoll().then(() => made.checkPath(cb)),
-    size: (cb) => beforeSize().then(() => made.size((err, size) => afterSize().then(() => cb(err, size)))),
-    read: (offset, size, cb) => beforeRead().then(() => made.read(offset, size, (err, data) => afterRead().then(() => cb(err, data))))
-  }, settingsOf({ readOnly: true, ...options }))
+  return createLog({ ...made, checkPath: (cb) => beforePoll().then(() => made.checkPath(cb)) }, settingsOf({ readOnly: true, ...options }))
 }
 
 /**
@@ -70,7 +64,6 @@ function playedWriter (t, file, blockSize) {
       metadata.acknowledged = acknowledged
       await metadata.replace(await current(more))
     },
-    record: (deletions) => metadata.append({ deletions }),
     publish: (acknowledged) => metadata.publish(acknowledged),
     async close () {
       const { end, tie } = await current()
@@ -80,8 +73,6 @@ function playedWriter (t, file, blockSize) {
     release: () => metadata.release()
   }
 }
-
-const nothing = async () => {}
 
 /** Tells nobody of changes. */
 const noWatch = () => ({ hold () {}, pointReplaced () {}, logReplaced () {}, stop () {} })

@@ -9,9 +9,6 @@ const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const layout = require('../../lib/format/layout')
 const { writeChecksum } = require('../../lib/format/checksum')
-const { createLog } = require('../../lib/log')
-const { pathFile } = require('../../lib/storage/path-file')
-const { settingsOf } = require('../../lib/options')
 const { testFolder } = require('../helpers/folder')
 const { watched, playedWriter, until, frame } = require('../helpers/followers')
 const { numbered, numberOf, isIntact } = require('../helpers/numbered')
@@ -36,7 +33,7 @@ function blockFrom (first) {
 /** A live reader, and what it was given. */
 function readerOf (t, file, options = {}) {
   const read = { numbers: [], polls: 0, ended: undefined }
-  const log = watched(file, { beforePoll: async () => { read.polls++ } }, options)
+  const log = watched(file, async () => { read.polls++ }, options)
   read.log = promises(log)
   pull(log.stream({ live: true, seqs: false }), pull.drain(value => {
     read.numbers.push(isIntact(value) ? numberOf(value) : 'not whole')
@@ -53,39 +50,6 @@ function readerOf (t, file, options = {}) {
 }
 
 const upTo = (last) => Array.from({ length: last }, (_, i) => i + 1)
-
-tape('what is in the file behind the acknowledged offset is not shown, and shown when that moves', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = playedWriter(t, file, BLOCK_SIZE)
-  fs.writeFileSync(file, frames(1, 2, 3))
-  await writer.write({ end: 0, acknowledged: 54 })
-  const reader = readerOf(t, file)
-  await reader.polled()
-  t.deepEqual(reader.numbers, [1])
-  fs.appendFileSync(file, frames(4))
-  await reader.polled()
-  t.deepEqual(reader.numbers, [1], 'nor when the file grows')
-  writer.publish(162)
-  await until(() => reader.numbers.length > 1)
-  t.deepEqual(reader.numbers, [1, 2, 3], 'though nothing was written to the log')
-  await writer.close()
-  await until(() => reader.numbers.length > 3)
-  t.deepEqual(reader.numbers, [1, 2, 3, 4], 'once the log is closed, all of it')
-  t.equal(reader.ended, undefined)
-})
-
-tape('a reader that opens while several blocks are written shows none of them', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = playedWriter(t, file, BLOCK_SIZE)
-  fs.writeFileSync(file, Buffer.concat([blockFrom(1), blockFrom(10), blockFrom(19), frames(28)]))
-  for (const [acknowledged, shown] of [[0, 0], [54, 1], [BLOCK_SIZE, 9], [BLOCK_SIZE + 108, 11], [3 * BLOCK_SIZE + 54, 28]]) {
-    await writer.write({ end: 0, acknowledged })
-    const reader = readerOf(t, file)
-    await reader.polled()
-    t.deepEqual(reader.numbers, upTo(shown), `up to ${acknowledged}`)
-    t.equal(reader.log.log.stats().size, acknowledged)
-  }
-})
 
 tape('a reader without a stream is woken by what is published, also after FILE.meta was replaced, or the log was closed', async (t) => {
   const file = testFolder(t)('log')
@@ -137,46 +101,6 @@ tape('an atomic batch whose first length is not written yet is waited for, not c
   }
 })
 
-tape('records that are rolled back are never shown, and those of the same sizes in their place are', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = playedWriter(t, file, BLOCK_SIZE)
-  const start = blockFrom(1)
-  fs.writeFileSync(file, start)
-  await writer.write({ end: 0, acknowledged: BLOCK_SIZE })
-  const reader = readerOf(t, file)
-  await until(() => reader.numbers.length === 9)
-  for (const [failed, stored] of [[frames(100, 101), frames(10, 11)], [Buffer.concat([blockFrom(100), blockFrom(109)]), Buffer.concat([blockFrom(10), blockFrom(19)])]]) {
-    fs.truncateSync(file, BLOCK_SIZE)
-    fs.appendFileSync(file, failed)
-    await reader.polled()
-    fs.truncateSync(file, BLOCK_SIZE)
-    await reader.polled()
-    fs.appendFileSync(file, stored)
-    await reader.polled()
-    t.deepEqual(reader.numbers, upTo(9), 'nothing is shown before it is acknowledged')
-  }
-  writer.publish(3 * BLOCK_SIZE)
-  await until(() => reader.numbers.length === 27 || reader.ended)
-  t.deepEqual([reader.numbers, reader.ended], [upTo(27), undefined])
-})
-
-tape('a failed append is never shown to a reader, and what follows is not skipped', async (t) => {
-  const file = testFolder(t)('log')
-  const { log, disk } = writerOn(file)
-  await log.append(numbered(1, 50))
-  const reader = readerOf(t, file)
-  await until(() => reader.numbers.length === 1)
-  for (let number = 2; number < 6; number++) {
-    disk.failsAfterWriting = true
-    const failure = log.append(numbered(100 + number, 50)).catch(err => err.code)
-    t.equal(await failure, 'ENOSPC')
-    await log.append(numbered(number, 50))
-    await until(() => reader.numbers.length >= number || reader.ended)
-  }
-  t.deepEqual([reader.numbers, reader.ended], [upTo(5), undefined])
-  await log.close()
-})
-
 tape('where there are no locks, an atomic batch in the middle of a block is shown when its first length is written', async (t) => {
   const file = testFolder(t)('log')
   const writer = playedWriter(t, file, BLOCK_SIZE)
@@ -197,54 +121,6 @@ tape('where there are no locks, an atomic batch in the middle of a block is show
   fs.closeSync(fd)
   for (const reader of [live, late]) await until(() => reader.numbers.length === 19)
   for (const reader of [live, late]) t.deepEqual([reader.numbers, reader.ended], [upTo(19), undefined])
-})
-
-tape('a reader that opens while an atomic batch is synced sees it once it is acknowledged', async (t) => {
-  const file = testFolder(t)('log')
-  const { log, disk } = writerOn(file)
-  await log.append(numbered(1, 50))
-  const late = []
-  const appended = log.append([2, 3, 4].map(number => numbered(number, 50)), { atomic: true })
-  disk.beforeSync = async () => {
-    const reader = readerOf(t, file)
-    late.push(reader)
-    await reader.polled()
-    t.deepEqual(reader.numbers, [1], 'not before')
-  }
-  await appended
-  t.ok(late.length >= 2, `${late.length} readers`)
-  for (const reader of late) {
-    await until(() => reader.numbers.length === 4 || reader.ended)
-    t.deepEqual([reader.numbers, reader.ended], [upTo(4), undefined], 'though nothing is appended after it')
-  }
-  disk.beforeSync = null
-  await log.close()
-})
-
-tape('a reader that opens while a writer does shows nothing that is not acknowledged', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = playedWriter(t, file, BLOCK_SIZE)
-  fs.writeFileSync(file, blockFrom(1))
-  let isWriting = false
-  const values = []
-  const log = watched(file, {
-    // the reader has found no FILE.meta, and looks at the size next
-    beforeSize: async () => {
-      if (isWriting) return
-      isWriting = true
-      await writer.write({ end: 0, acknowledged: BLOCK_SIZE })
-      fs.appendFileSync(file, Buffer.concat([blockFrom(100), blockFrom(109), frames(118)]))
-    }
-  })
-  pull(log.stream({ live: true, seqs: false }), pull.drain(value => values.push(numberOf(value)), () => {}))
-  await promises(log).onReady()
-  t.equal(log.since.value, 8 * 54)
-  fs.truncateSync(file, BLOCK_SIZE)
-  fs.appendFileSync(file, frames(10))
-  writer.publish(BLOCK_SIZE + 54)
-  await until(() => values.length === 10)
-  t.deepEqual(values, upTo(10))
-  await promises(log).close()
 })
 
 tape('what a writer that died had written and not acknowledged is shown as far as recovery keeps it', async (t) => {
@@ -269,7 +145,7 @@ tape('what a writer that died had written and not acknowledged is shown as far a
     writer.release()
     for (let i = 0; i < 8; i++) await reader.polled()
     t.deepEqual([reader.numbers, reader.ended], [upTo(last), undefined], title)
-    const { log } = writerOn(file, { validate: isIntact })
+    const log = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, validate: isIntact }))
     const cut = await log.onReady()
     t.equal(reader.log.log.stats().size, cut?.offset ?? BLOCK_SIZE, 'the next writer keeps the same')
     await log.append(numbered(last + 1, 50))
@@ -277,20 +153,6 @@ tape('what a writer that died had written and not acknowledged is shown as far a
     t.deepEqual([reader.numbers, reader.ended], [upTo(last + 1), undefined], 'and what it appends is seen')
     await log.close()
   }
-})
-
-tape('writers that come and go, one after the other, are followed by one reader', async (t) => {
-  const file = testFolder(t)('log')
-  fs.writeFileSync(file, '')
-  const reader = readerOf(t, file)
-  for (let life = 0; life < 5; life++) {
-    const log = promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
-    for (let i = 1; i <= 20; i++) await log.append(numbered(life * 20 + i, 50))
-    if (life % 2 === 0) await until(() => reader.numbers.length === (life + 1) * 20 || reader.ended)
-    await log.close()
-  }
-  await until(() => reader.numbers.length === 100 || reader.ended)
-  t.deepEqual([reader.numbers, reader.ended], [upTo(100), undefined])
 })
 
 tape('records that were shown without a writer to be seen, and overwritten, are an error', async (t) => {
@@ -316,23 +178,3 @@ tape('a writer whose acknowledged offset is before what was shown has rolled tha
   await until(() => reader.ended)
   t.equal(reader.ended.code, 'flumelog:corrupt')
 })
-
-/** A writer on a file that can fail after it has written, and whose syncs can be delayed. */
-function writerOn (file, options = {}) {
-  const made = pathFile(file, { readOnly: false, lock: true })
-  const disk = { failsAfterWriting: false, beforeSync: null }
-  const full = () => Object.assign(new Error('ENOSPC: made to fail'), { code: 'ENOSPC' })
-  const failing = (write) => (offset, data, cb) => write(offset, data, (err) => {
-    if (!disk.failsAfterWriting) return cb(err)
-    disk.failsAfterWriting = false
-    // a reader may look meanwhile
-    setTimeout(cb, 5, full())
-  })
-  const log = createLog({
-    ...made,
-    write: failing(made.write),
-    writeMany: failing(made.writeMany),
-    sync: (cb) => (disk.beforeSync?.() ?? event(setImmediate)).then(() => made.sync(cb))
-  }, settingsOf({ blockSize: BLOCK_SIZE, ...options }))
-  return { log: promises(log), disk }
-}

@@ -8,9 +8,9 @@ const fs = require('fs')
 const path = require('path')
 const FlumeLog = require('../..')
 const { testFolder } = require('../helpers/folder')
-const { numbered } = require('../helpers/numbered')
+const { codec, numbered } = require('../helpers/numbered')
 const { start } = require('../helpers/processes')
-const { writerOf, watched, follow, isAt, summary } = require('../helpers/followers')
+const { writerOf, follow, isAt, summary } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { collect, event } = require('../helpers/reading')
 const { randomFrom } = require('../helpers/random')
@@ -51,49 +51,6 @@ tape('since of a reader is updated even without a stream', async (t) => {
   await writer.close()
 })
 
-tape('a follower sees records appended while it was opening', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = writerOf(file, {})
-  await writer.append(1)
-  let seq
-  const reader = watched(file, {
-    // the last call before the file is watched
-    afterSize: async () => { seq ??= await writer.append(1) }
-  })
-  await event(resolve => reader.since(since => { if (since === seq) resolve() }))
-  t.pass('though nothing is appended after it')
-  await promises(reader).close()
-  await writer.close()
-})
-
-tape('followers miss only deleted records while a writer deletes', async (t) => {
-  const file = testFolder(t)('log')
-  const writer = writerOf(file, { blockSize: 65536 }, 1, number => 8 + number % 30000)
-  await writer.append(1)
-  const followers = [follow(t, file), follow(t, file)]
-  const random = randomFrom(2)
-  const seqs = []
-  const deleted = new Set()
-  while (writer.number < 300) {
-    seqs[writer.number + 1] = await writer.append(1)
-    for (const back of [0, 1, random.below(20)]) {
-      const number = writer.number - back
-      if (random() < 0.5 || number < 2) continue
-      deleted.add(number)
-      await writer.log.del(seqs[number])
-    }
-  }
-  await writer.append(1)
-  await Promise.all(followers.map(isAt(writer.number)))
-  for (const follower of followers) {
-    const { missing, wrong } = summary(follower)
-    t.deepEqual(wrong, [], 'one saw whole records only, in order')
-    t.deepEqual(missing.filter(number => !deleted.has(number)), [], 'what is missing had been deleted')
-  }
-  t.deepEqual(followers.flatMap(({ messages }) => messages.filter(({ what }) => what === 'ended')), [], 'nobody met damage')
-  await writer.close()
-})
-
 tape('where files cannot be locked, followers see every record, too', async (t) => {
   const file = testFolder(t)('log')
   const writer = writerOf(file, { blockSize: 4096 })
@@ -108,6 +65,39 @@ tape('where files cannot be locked, followers see every record, too', async (t) 
   await writer.log.append([numbered(++writer.number, 50), numbered(++writer.number, 50)], { atomic: true })
   await isAt(writer.number)(follower)
   t.deepEqual(summary(follower), { count: writer.number, missing: [], wrong: [] })
+  await writer.close()
+})
+
+tape('followers of a killed writer see a prefix, and continue with the next writer', async (t) => {
+  const file = testFolder(t)('log')
+  const options = { blockSize: 4096, checksum: true }
+  fs.writeFileSync(file, '')
+  const followers = [1, 2, 3].map(() => follow(t, file, { options: { blockSize: 4096 } }))
+  let first = 1
+  const deleted = new Set()
+  for (let life = 0; life < 4; life++) {
+    const writer = start(t, 'append-until-killed.js', { seed: life, logs: [{ file, options, first, calls: 1e9 }] })
+    await writer.message(() => writer.messages.length > 50 + life * 100)
+    await Promise.all(followers.map(isAt(first)))
+    await writer.kill()
+    for (const { what, number } of writer.messages) if (what === 'deleting') deleted.add(number)
+    const acknowledged = writer.messages.findLast(({ what }) => what === 'appended').number
+    const log = promises(FlumeLog(file, { ...options, codec }))
+    await log.onReady()
+    const all = await collect(log.log)
+    const last = all.at(-1).value.readUInt32LE(0)
+    t.ok(last >= acknowledged || deleted.has(acknowledged), `what was acknowledged is there (${acknowledged})`)
+    first = Math.max(last, acknowledged) + 1
+    await log.close()
+  }
+  const writer = writerOf(file, options, first)
+  await writer.append(1)
+  await Promise.all(followers.map(isAt(first)))
+  for (const follower of followers) {
+    const { missing, wrong } = summary(follower)
+    t.deepEqual(wrong, [], 'one saw whole records only, in order')
+    t.deepEqual(missing.filter(number => !deleted.has(number)), [], 'none is missing but deleted ones')
+  }
   await writer.close()
 })
 
@@ -130,30 +120,6 @@ tape('a follower may start while the file is empty or too small to detect the bl
     while (writer.number < 500) await writer.append(7)
     await isAt(writer.number)(follower)
     t.deepEqual(summary(follower), { count: writer.number, missing: [], wrong: [] }, `${name}: it has seen all`)
-    await writer.close()
-  }
-})
-
-tape('a reader that opens while a writer starts to append has at once what was there before', async (t) => {
-  const file = testFolder(t)('log')
-  const before = promises(FlumeLog(file))
-  await before.append(Array.from({ length: 40 }, (_, i) => `record ${i}`))
-  await before.close()
-  for (let run = 0; run < 5; run++) {
-    const writer = promises(FlumeLog(file))
-    const appended = writer.append('another')
-    const readers = []
-    for (let i = 0; i < 15; i++) {
-      await new Promise(setImmediate)
-      const reader = promises(FlumeLog(file, { readOnly: true }))
-      readers.push(reader.onReady().then(() => collect(reader.log)).then(async (found) => {
-        await reader.close()
-        return found.length
-      }))
-    }
-    const counts = await Promise.all(readers)
-    t.ok(counts.every(count => count >= 40 + run), `${counts}`)
-    await appended
     await writer.close()
   }
 })

@@ -3,16 +3,12 @@
 // Readers in other processes, and processes that share a log, beside one that trims it.
 
 const tape = require('tape')
-const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
-const { createLog, logBehind } = require('../../lib/log')
-const { settingsOf } = require('../../lib/options')
-const { pathFile } = require('../../lib/storage/path-file')
+const { logBehind } = require('../../lib/log')
 const maintenance = require('../../maintenance')
 const { testFolder } = require('../helpers/folder')
-const { noWatch, published, until, watched } = require('../helpers/followers')
-const { makeHoles } = require('../helpers/holes')
+const { until, published, watched } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect, event } = require('../helpers/reading')
 
@@ -76,31 +72,13 @@ for (const checksum of [true, false]) {
     }
   })
 
-  tape(`a reader that knows of no trim yet takes no block of zeros for a corrupt one: ${how}`, async (t) => {
-    const file = testFolder(t)('log')
-    const writer = promises(FlumeLog(file, options))
-    const seqs = await filled(writer)
-    await published(file, seqs.at(-1))
-    // nothing tells it that the file has changed
-    const readers = Array.from({ length: 3 }, () => promises(createLog({ ...pathFile(file, { readOnly: true, lock: false }), watch: noWatch }, settingsOf({ ...options, readOnly: true, cacheSize: 0 }))))
-    const [reader, streaming, opened] = readers
-    await Promise.all(readers.map(reader => reader.onReady()))
-    await writer.trim({ lt: seqs[40] })
-    t.equal(await codeOf(reader.get(seqs[20])), 'flumelog:trimmed')
-    await check(t, reader, seqs, 40)
-    t.deepEqual(await indexes(streaming), range(40, 60), 'a stream from the start')
-    await writer.close()
-    t.deepEqual(await indexes(opened), range(40, 60), 'when the writer is gone')
-    await Promise.all(readers.map(reader => reader.close()))
-  })
-
   tape(`a live stream in another process that a trim overtakes ends with an error, or goes on at the start of the log: ${how}`, async (t) => {
     const file = testFolder(t)('log')
     const writer = promises(FlumeLog(file, options))
     const seqs = await filled(writer, 2)
     await published(file, seqs.at(-1))
     let gate = Promise.resolve()
-    const reader = promises(watched(file, { beforePoll: () => gate }, options))
+    const reader = promises(watched(file, () => gate, options))
     await reader.onReady()
     const shown = { fails: [], jumps: [] }
     const ends = []
@@ -118,39 +96,6 @@ for (const checksum of [true, false]) {
     await until(() => ends.length === 1)
     t.deepEqual(ends, ['flumelog:trimmed'])
     await Promise.all([reader.close(), writer.close()])
-  })
-
-  tape(`a reader notices a trim by a process that has opened and closed the log since: ${how}`, async (t) => {
-    const file = testFolder(t)('log')
-    const first = promises(FlumeLog(file, options))
-    const seqs = await filled(first)
-    await first.close()
-    const reader = promises(FlumeLog(file, { ...options, readOnly: true, cacheSize: 0 }))
-    t.deepEqual(await indexes(reader), range(0, 60))
-    const writer = promises(FlumeLog(file, options))
-    await writer.trim({ lt: seqs[40] })
-    await writer.close()
-    await until(() => reader.log.start > 0)
-    await check(t, reader, seqs, 40)
-    await reader.close()
-  })
-
-  tape(`readers of a log whose writer was killed in the middle of a trim do not see what it trimmed: ${how}`, async (t) => {
-    const file = testFolder(t)
-    const writer = promises(FlumeLog(file('log'), options))
-    const seqs = await filled(writer)
-    fs.copyFileSync(file('log'), file('copy'))
-    await writer.trim({ lt: seqs[40] })
-    fs.copyFileSync(file('log.meta'), file('copy.meta'))
-    await writer.close()
-    let isOpened = false
-    for (const readOnly of [true, false, true]) {
-      const log = promises(FlumeLog(file('copy'), { ...options, readOnly }))
-      await log.onReady()
-      await check(t, log, seqs, 40)
-      t.equal(fs.readFileSync(file('copy')).subarray(BLOCK_SIZE, seqs[40]).every(byte => byte === 0), isOpened ||= !readOnly)
-      await log.close()
-    }
   })
 
   tape(`all processes that share a log see that it is trimmed: ${how}`, async (t) => {
@@ -204,37 +149,6 @@ for (const isCompacted of [false, true]) {
   })
 }
 
-for (const [when, hasRead, append] of [
-  ['has read any of it', false, true],
-  ['has read its last record', true, true],
-  ['has read it again, since one was deleted', true, false]
-]) {
-  tape(`a block in which all records were deleted before a client ${when} is not corrupt`, async (t) => {
-    const file = testFolder(t)('log')
-    const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-    // the last block has room
-    const seqs = await filled(owner, 58)
-    const first = seqs.findLast(seq => seq % BLOCK_SIZE === 0)
-    const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-    await client.onReady()
-    if (hasRead) t.equal((await collect(client.log)).length, 58)
-    const { follower, sharing } = logBehind(client.log).state.opened
-    if (append) seqs.push(await owner.append(data(58)))
-    sharing.connection.socket.pause()
-    seqs.push(...await filled(owner))
-    const isInBlock = seq => seq >= first && seq < first + BLOCK_SIZE
-    for (const seq of seqs.filter(isInBlock)) await owner.del(seq)
-    await makeHoles(owner.log)
-    t.notEqual(fs.readFileSync(file).readUInt16LE(first), data(0).length, 'it is one deleted record')
-    await new Promise(resolve => follower.catchUp(resolve))
-    await checkAll(t, client, owner, await indexes(client), seqs.filter(seq => !isInBlock(seq)).length)
-    t.equal(await codeOf(client.get(first)), 'flumelog:deleted')
-    sharing.connection.socket.resume()
-    await client.close()
-    await owner.close()
-  })
-}
-
 for (const large of [false, true]) {
   tape(`a search that finds all that the reader knows trimmed waits for what came since${large ? ', with large records' : ''}`, async (t) => {
     const file = testFolder(t)('log')
@@ -263,21 +177,3 @@ for (const large of [false, true]) {
     await writer.close()
   })
 }
-
-tape('a client that has all of a log in its cache sees each trim', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  const seqs = await filled(owner)
-  const client = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true }))
-  t.equal((await collect(client.log)).length, 60)
-  for (const first of [20, 40]) {
-    await owner.trim({ lt: seqs[first] })
-    // what the owner has told by then has come
-    await client.sync()
-    t.equal(await codeOf(client.get(seqs[first - 1])), 'flumelog:trimmed')
-    t.deepEqual(await indexes(client, { reverse: true }), range(first, 60).reverse())
-    await check(t, client, seqs, first)
-  }
-  await client.close()
-  await owner.close()
-})

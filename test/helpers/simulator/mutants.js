@@ -54,6 +54,18 @@ const MUTANTS = [
   ['a reader keeps blocks in which records were deleted since', 'read/followed-log.js', 'if (!isDeepStrictEqual(overrides.get(number), known.get(number))) blocks.invalidate(number)', ''],
   ['a reader that could not read the tail takes it for read', 'read/followed-log.js', '      const next = this.tailOf(found)\n', '      const next = this.tailOf(found)\n      Object.assign(this, { point, state: end.state })\n'],
   ['a reader does not look at deletions that came while it read the end of the log', 'read/visible-end.js', 'isSame(own, await readOwn(io)) && (end', '(end'],
+  ['a reader shows what is written and not acknowledged', 'read/visible-end.js', 'const end = Math.min(size, point.acknowledged ?? known)', 'const end = size'],
+  ['a reader shows a write that failed while it looked at a log that was closed (873ec1a1)', 'read/visible-end.js', 'isSame(own, await readOwn(io)) && (end.point?.isHeld || await io.size() >= size)', 'end !== null'],
+  ['a reader takes a valid block as it is in the file, though FILE.meta has deletions for it (47e8643b)', 'read/block-loader.js', 'if (override !== undefined) applyPatches', 'if (override !== undefined && findProblem(buffer, checksum) !== null) applyPatches'],
+  ['a reader takes a block that was rewritten while it was read (92651d14)', 'read/block-loader.js', 'if (follower === null || loaded.every(block => this.isSelfVerified(block))) {', 'if (loaded !== null) {'],
+  ['a reader that has read what is new does not look whether it was rewritten meanwhile (92651d14)', 'read/followed-log.js', 'if (published === null || follower.isOver) return false\n    if (completed', 'if (follower.isOver) return false\n    if (completed'],
+  ['a reader does not look whether the block in which the log ended was rewritten while it was read (beb4d02c)', 'read/followed-log.js', 'await this.isUnchanged(end.state)', 'true'],
+  ['a busy reader misses a deletion that was recorded, done and dropped', 'read/followed-log.js', 'return point.writer !== before.writer || point.dropped > lastNumber(before)', 'return false'],
+  ['a reader of a closed log misses what a writer deletes that comes and goes', 'read/followed-log.js', 'return state !== this.state\n', 'return false\n'],
+  ['a reader takes a block that was freed since it was shown for another one (4142bb64)', 'read/followed-log.js', 'if (now.isHole || isStillThere', 'if (isStillThere'],
+  ['a reader takes its last block, which was trimmed before all of it was shown, for corrupt (234b8214)', 'read/followed-log.js', 'if (offset >= blocks.start) {', 'if (offset >= 0) {'],
+  ['a reader takes a trimmed block for corrupt', 'read/block-loader.js', 'if (number * blockSize < start) {', 'if (number < 0) {'],
+  ['a reader that moves to the compacted file does not know what was deleted since (cdc03a59)', 'read/followed-log.js', 'this.override(this.point)', ''],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 
