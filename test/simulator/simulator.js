@@ -7,7 +7,9 @@
 //     node test/simulator/simulator.js --seed 17 --shrink --history
 
 const fs = require('fs')
+const path = require('path')
 const { parseArgs } = require('util')
+const { LIMITS } = require('../helpers/simulator/modules')
 const { Simulation } = require('../helpers/simulator/simulation')
 const { shrink } = require('../helpers/simulator/shrink')
 const { thorough } = require('../helpers/thorough')
@@ -49,6 +51,10 @@ function test () {
   const tape = require('tape')
   // always the same ones: a run of others can find what nobody has repaired yet, and that is for those who explore
   const first = 1
+  tape('each limit that is smaller in some runs is one of the code', (t) => {
+    for (const [file, name] of LIMITS) t.match(fs.readFileSync(path.join(__dirname, '..', '..', 'lib', file), 'utf8'), new RegExp(`^const ${name} = `, 'm'), `${name} in ${file}`)
+    t.end()
+  })
   tape('a seed gives the same run again', async (t) => {
     const runs = [new Simulation(first), new Simulation(first)]
     for (const run of runs) await run.run(stepsUpTo(STEPS))

@@ -227,4 +227,4 @@ function compile (filename, kind) {
   return made
 }
 
-module.exports = { Modules }
+module.exports = { LIMITS, Modules }
