@@ -9,16 +9,14 @@ const errors = require('../errors')
 const { callBack, promised } = require('../callbacks')
 const { openCursor, RECORD, WAITING, FAILED } = require('../read/cursor')
 
-/** Parts that are deleted at a time: their requests take memory. */
-const MAX_PARTS = 1000
-
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {Pick<import('../opening').Opened, 'blocks' | 'writer'>} Opened
  *
  * @typedef {object} Deletion
  * @property {number | null} seq null: a compaction has left the record out
- * @property {number[]} parts seqs of the other chunks that are not deleted, none if it is not a large record
+ * @property {number} first of its chunks, as far as they are found; `seq` if it is not a large record
+ * @property {number} end offset: the other chunks are before it
  */
 
 class LargeDeletion {
@@ -56,12 +54,12 @@ class LargeDeletion {
   /** @param {number} seq */
   async deleteRecord (seq) {
     /** @type {Deletion} */
-    const deletion = { seq, parts: [] }
+    const deletion = { seq, first: seq, end: seq }
     this.deletions.add(deletion)
     try {
       await this.findParts(deletion)
       await promised(cb => deletion.seq === null ? cb() : this.writer.delete(deletion.seq, cb))
-      await this.deleteParts(deletion)
+      await promised(cb => deletion.first < deletion.end ? this.writer.deleteRange(deletion.first, deletion.end - 1, cb) : cb())
     } finally {
       this.deletions.delete(deletion)
     }
@@ -74,7 +72,8 @@ class LargeDeletion {
   move (map) {
     for (const deletion of this.deletions) {
       deletion.seq = deletion.seq === null ? null : map.at(deletion.seq)
-      deletion.parts = deletion.parts.map(seq => map.at(seq)).filter(seq => seq !== null)
+      deletion.end = map.down(deletion.end - 1) + 1
+      deletion.first = map.up(deletion.first)
     }
   }
 
@@ -105,28 +104,28 @@ class LargeDeletion {
     })
   }
 
-  /** @param {Deletion} deletion gets its parts */
+  /** @param {Deletion} deletion gets its first chunk */
   async findParts (deletion) {
     const { blocks } = this.opened
     const { start: logStart } = blocks
-    /** How many parts there are; -1: the record at `seq` comes first. */
-    let count = -1
+    /** How many parts are before those that were found; -1: the record at `seq` comes first. */
+    let left = -1
     const failure = await this.backward({ min: -Infinity, max: Number(deletion.seq), fromStart: false }, (cursor, found) => {
-      const { seq, parts } = deletion
+      const { seq } = deletion
       if (seq === null) return null
       // where nothing, or something else, starts, the deletion of `seq` says so
       if (found !== RECORD) return found === FAILED ? cursor.error : null
       const { buffer, start } = cursor
       const kind = chunk.kindAt(buffer, start, cursor.end)
-      if (count === -1) {
+      if (left === -1) {
         if (cursor.seq === seq && kind === chunk.PART) return errors.startsPart(blocks.file.filename, seq)
         if (cursor.seq !== seq || kind !== chunk.LAST) return null
-        count = chunk.indexAt(buffer, start)
+        left = chunk.indexAt(buffer, start)
       } else {
-        if (kind !== chunk.PART || chunk.indexAt(buffer, start) !== count - parts.length - 1) return null
-        parts.push(cursor.seq)
+        if (kind !== chunk.PART || chunk.indexAt(buffer, start) !== --left) return null
+        deletion.first = cursor.seq
       }
-      return parts.length === count ? null : undefined
+      return left === 0 ? null : undefined
     })
     const { seq } = deletion
     // the deletion of `seq` says so when the trim is recorded
@@ -156,19 +155,6 @@ class LargeDeletion {
     } finally {
       cursor.stop()
       blocks.cursors.delete(cursor)
-    }
-  }
-
-  /** @param {Deletion} deletion whose parts are emptied */
-  async deleteParts (deletion) {
-    while (deletion.parts.length > 0) {
-      /** @type {Error | null} */
-      let failure = null
-      await Promise.all(deletion.parts.splice(-MAX_PARTS).map(seq => promised(cb => this.writer.delete(seq, cb)).catch((err) => {
-        // what was trimmed meanwhile is gone
-        if (err.code !== 'flumelog:trimmed') failure ??= err
-      })))
-      if (failure !== null) throw failure
     }
   }
 }
