@@ -149,16 +149,6 @@ class RemoteWriter {
   }
 
   /**
-   * @param {number} most
-   * @param {() => void} cb
-   */
-  whenRoom (most, cb) {
-    if (this.appender.refusal !== null) return process.nextTick(cb)
-    this.waiters.waitForRoom(most, cb)
-    this.flushSoon()
-  }
-
-  /**
    * @param {number} seq
    * @param {Done} cb
    */
@@ -510,9 +500,9 @@ class RemoteWriter {
 
   /** Answers everybody whose answer has come. */
   settle () {
-    const { waiters, appender, acknowledged, end } = this
+    const { waiters, acknowledged, end } = this
     if (end !== this.toldEnd) this.listeners.onacknowledged(this.toldEnd = end, this.lastSeq)
-    waiters.settle({ acknowledged, synced: acknowledged, inFlight: appender.ownBytes })
+    waiters.settle({ acknowledged, synced: acknowledged })
     waiters.answer()
     this.listeners.onsettled()
     const { onclosed } = this

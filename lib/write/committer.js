@@ -178,9 +178,9 @@ class Committer {
 
   /** Answers the callers whose offset is reached; starts the fsync that others wait for. */
   settleWaiters () {
-    const { waiters, appender, acknowledged, written, writer: { durability } } = this
+    const { waiters, acknowledged, written, writer: { durability } } = this
     const { synced } = durability
-    waiters.settle({ acknowledged, synced, inFlight: appender.ownBytes })
+    waiters.settle({ acknowledged, synced })
     if (waiters.syncWanted(Math.min(acknowledged, written)) > synced) durability.start()
   }
 

@@ -44,6 +44,9 @@ class SinkReader {
     /** Bytes of the records in flight, oldest first, from `oldest` on. @type {number[]} */
     this.sizes = []
     this.oldest = 0
+    this.bytesInFlight = 0
+    /** Whether it waits until half of the limit is stored. */
+    this.isFull = false
     /** @type {Error | null} */
     this.failure = null
     this.hasEnded = false
@@ -59,6 +62,10 @@ class SinkReader {
   /** Another one from the moment on at which this process becomes the owner of a shared log. */
   get writer () {
     return this.log.state.opened?.writer ?? null
+  }
+
+  get highWaterMark () {
+    return /** @type {AnyWriter} */ (this.writer).appender.limits.highWaterMark
   }
 
   start () {
@@ -89,12 +96,9 @@ class SinkReader {
    * @returns {boolean} false: it comes later, and then reading goes on by itself
    */
   readOne () {
-    const { appender, whenRoom } = /** @type {AnyWriter} */ (this.writer)
-    const { highWaterMark } = appender.limits
-    // a record that will be refused needs no room
-    if (appender.refusal === null && appender.ownBytes >= highWaterMark) {
+    this.isFull = this.bytesInFlight >= this.highWaterMark
+    if (this.isFull) {
       this.isReading = false
-      whenRoom.call(this.writer, highWaterMark / 2, this.pump)
       return false
     }
     // where the storage answers at once, nothing else would let timers and I/O run
@@ -141,12 +145,14 @@ class SinkReader {
       return this.fail(/** @type {Error} */ (err))
     }
     this.sizes.push(data.length)
+    this.bytesInFlight += data.length
     appender.append(data, false, this.onstored, false)
   }
 
   /** @type {import('./commit-group').Appended} */
   onstored (err, seq) {
     const bytes = this.sizes[this.oldest++]
+    this.bytesInFlight -= bytes
     if (this.oldest > 1024 && this.oldest * 2 > this.sizes.length) {
       this.sizes = this.sizes.slice(this.oldest)
       this.oldest = 0
@@ -155,6 +161,7 @@ class SinkReader {
     this.stored.records++
     this.stored.bytes += bytes
     this.stored.seq = /** @type {number} */ (seq)
+    if (this.isFull && this.bytesInFlight <= this.highWaterMark / 2) this.pump()
     this.finish()
   }
 

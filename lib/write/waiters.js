@@ -1,9 +1,8 @@
 'use strict'
 
 // Every caller that waits for an offset: appends until they are acknowledged, `onDrain`
-// until all before it is, `sync` until all before it is durable, sinks until less is in
-// flight. Pure: the writer says how far the log has come, and asks for the answers to be
-// given. Each caller is answered exactly once, appends in the order of their calls.
+// until all before it is, `sync` until all before it is durable. Pure: the writer
+// says how far the log has come, and asks for the answers to be given. Each caller is answered exactly once, appends in the order of their calls.
 
 const { rethrowLater } = require('../callbacks')
 const { CommitGroup } = require('./commit-group')
@@ -17,12 +16,9 @@ const { CommitGroup } = require('./commit-group')
  * @property {Error | null} error of an append before it that has failed without a callback to tell
  * @property {Answer | undefined} cb
  *
- * @typedef {{ most: number, cb: () => void }} RoomWait until no more than `most` bytes are in flight
- *
  * @typedef {object} Progress
  * @property {number} acknowledged offset
  * @property {number} synced offset
- * @property {number} inFlight bytes of data
  */
 
 class Waiters {
@@ -33,8 +29,6 @@ class Waiters {
     this.groups = []
     /** `onDrain` and `sync`, in the order of the calls. @type {Wait[]} */
     this.waits = []
-    /** @type {RoomWait[]} */
-    this.roomWaits = []
     /** Answers to give, in order. @type {Array<{ answer: () => void }>} */
     this.ready = []
     this.isAnswering = false
@@ -106,14 +100,6 @@ class Waiters {
   }
 
   /**
-   * @param {number} most bytes in flight
-   * @param {() => void} cb also called when the log fails or closes
-   */
-  waitForRoom (most, cb) {
-    this.roomWaits.push({ most, cb })
-  }
-
-  /**
    * @param {number} written offset
    * @returns {number} the greatest offset, of those that are written, that a caller waits for to be synced
    */
@@ -143,11 +129,9 @@ class Waiters {
    * Answers waits that are satisfied.
    * @param {Progress} progress
    */
-  settle ({ acknowledged, synced, inFlight }) {
-    if (this.waits.length > 0) {
-      this.answerWaits(({ end, mustBeSynced }) => end <= acknowledged && (!mustBeSynced || end <= synced), null)
-    }
-    if (this.roomWaits.length > 0) this.answerRoomWaits(({ most }) => inFlight <= most)
+  settle ({ acknowledged, synced }) {
+    if (this.waits.length === 0) return
+    this.answerWaits(({ end, mustBeSynced }) => end <= acknowledged && (!mustBeSynced || end <= synced), null)
   }
 
   /**
@@ -203,7 +187,6 @@ class Waiters {
   fail (acknowledged, error) {
     const failed = this.rollBack(acknowledged, error)
     this.answerWaits(() => true, error)
-    this.answerRoomWaits(() => true)
     return failed
   }
 
@@ -236,14 +219,6 @@ class Waiters {
       else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure) })
     }
     this.waits = left
-  }
-
-  /** @param {(wait: RoomWait) => boolean} isOver */
-  answerRoomWaits (isOver) {
-    const over = this.roomWaits.filter(isOver)
-    if (over.length === 0) return
-    this.roomWaits = this.roomWaits.filter(wait => !over.includes(wait))
-    for (const { cb } of over) this.ready.push({ answer: cb })
   }
 
   /**

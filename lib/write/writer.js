@@ -172,16 +172,6 @@ class Writer {
   }
 
   /**
-   * @param {number} most
-   * @param {() => void} cb called when no more than `most` bytes are in flight
-   */
-  whenRoom (most, cb) {
-    if (this.appender.refusal !== null) return process.nextTick(cb)
-    this.waiters.waitForRoom(most, cb)
-    this.schedule()
-  }
-
-  /**
    * @param {(err: Error) => void} cb called if nothing is accepted any more
    * @returns {boolean} whether that is so
    */

@@ -185,7 +185,7 @@ tape('a sink fills the buffer up to highWaterMark, then waits until half of it i
   await log.close()
 })
 
-tape('two concurrent sinks share the mark, and each stores its records in order', async (t) => {
+tape('two concurrent sinks each store their records in order', async (t) => {
   const log = await open({ highWaterMark: 1000, overflow: 'reject' })
   const records = (name) => Array.from({ length: 2000 }, (_, i) => `${name}${i}`)
   const sunk = (name) => new Promise((resolve, reject) => {

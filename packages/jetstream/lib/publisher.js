@@ -64,8 +64,6 @@ class Publisher {
     this.refusal = null
     /** Called when nothing is in flight. @type {Array<(err: Error | null) => void>} */
     this.drained = []
-    /** @type {Array<{ bytes: number, run: () => void }>} */
-    this.roomy = []
     const count = () => ({ records: 0, bytes: 0 })
     this.counts = { appended: count(), written: count(), inFlight: count(), writes: 0 }
     this.run = this.run.bind(this)
@@ -100,15 +98,6 @@ class Publisher {
    */
   append (data, isForced, cb) {
     this.accept([data], false, NO_TERMS, cb)
-  }
-
-  /**
-   * @param {number} bytes
-   * @param {() => void} run called when no more bytes than these are in flight
-   */
-  whenRoom (bytes, run) {
-    if (this.ownBytes <= bytes) process.nextTick(run)
-    else this.roomy.push({ bytes, run })
   }
 
   /** @param {(err: Error | null) => void} [cb] called when all that was appended is acknowledged, or has failed */
@@ -431,13 +420,9 @@ class Publisher {
     inFlight.bytes -= bytes
   }
 
-  /** Calls who waits for room, or for the end. */
+  /** Calls who waits for the end. */
   release () {
-    const { records, bytes } = this.counts.inFlight
-    const isRoomy = this.roomy.filter(waiting => bytes <= waiting.bytes)
-    this.roomy = this.roomy.filter(waiting => bytes > waiting.bytes)
-    callAll(isRoomy.map(({ run }) => run), undefined)
-    if (records > 0) return
+    if (this.counts.inFlight.records > 0) return
     const { drained } = this
     this.drained = []
     callAll(drained, null)
