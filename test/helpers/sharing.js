@@ -3,11 +3,10 @@
 // What the tests of shared logs have in common: processes that share one, logs in the test's
 // own process, and what must be true in the end.
 
-const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { start } = require('./processes')
-const { framesIn, isIntact, numberOf, numbered } = require('./numbered')
+const { isIntact, numberOf, numbered } = require('./numbered')
 const { promises } = require('./promises')
 const { collect } = require('./reading')
 const { signal } = require('./runtime')
@@ -110,11 +109,6 @@ async function numbersIn (file) {
   return values.map(numberOf)
 }
 
-/** @returns {number} how many records there are in a closed log, the deleted ones too */
-function framesOf (file, blockSize = 65536) {
-  return framesIn(fs.readFileSync(file), blockSize).length
-}
-
 const upTo = (last, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
 
-module.exports = { sharer, shared, following, inTime, numbersIn, framesOf, upTo, PATIENCE }
+module.exports = { sharer, shared, following, inTime, numbersIn, upTo, PATIENCE }
