@@ -5,7 +5,7 @@
 
 const { createLog, logBehind } = require('../log')
 const { settingsOf } = require('../options')
-const { openRecordCursor } = require('../read/large-cursor')
+const { openRecordCursor } = require('../read/record-cursor')
 const { pathFile } = require('../storage/path-file')
 
 /** Answers within each other's callbacks, until the next gets a new stack. */

@@ -3,7 +3,7 @@
 // Finds one record, without reading ahead.
 
 const { RECORD, WAITING, FAILED } = require('./cursor')
-const { openRecordCursor } = require('./large-cursor')
+const { openRecordCursor } = require('./record-cursor')
 
 /**
  * @param {Pick<import('./stream').ReadContext, 'blocks' | 'turn'>} context

@@ -7,7 +7,7 @@
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const errors = require('../errors')
-const { openCursor, BackwardCursor, ForwardCursor, RECORD, WAITING, FAILED } = require('./cursor')
+const { BackwardCursor, ForwardCursor, RECORD, WAITING, FAILED } = require('./cursor')
 
 /** Bytes of chunks after which timers and I/O get their turn. */
 const TURN_SIZE = 8 * 1024 * 1024
@@ -340,15 +340,4 @@ class LargeBackwardCursor extends putTogether(BackwardCursor) {
   }
 }
 
-/**
- * @param {BlockCache} blocks
- * @param {Range} range
- * @param {() => void} onready called when a block that was waited for is there
- * @returns {import('./cursor').Cursor} over the records as they were appended: large ones as a whole, if the log is open with `large`
- */
-function openRecordCursor (blocks, range, onready) {
-  if (!blocks.large) return openCursor(blocks, range, onready)
-  return range.reverse ? new LargeBackwardCursor(blocks, range, onready) : new LargeForwardCursor(blocks, range, onready)
-}
-
-module.exports = { openRecordCursor, LargeBackwardCursor }
+module.exports = { LargeForwardCursor, LargeBackwardCursor }

@@ -3,7 +3,7 @@
 // Zero-copy iteration over records: nothing is allocated per record.
 
 const { RECORD, WAITING, FAILED } = require('./cursor')
-const { openRecordCursor } = require('./large-cursor')
+const { openRecordCursor } = require('./record-cursor')
 const { refuseOldBounds, scanRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 const errors = require('../errors')

@@ -5,7 +5,7 @@
 
 const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
-const { openRecordCursor } = require('./large-cursor')
+const { openRecordCursor } = require('./record-cursor')
 const { refuseOldBounds, streamRangeOf } = require('./options')
 const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')

@@ -2,7 +2,7 @@
 
 // The volumes that logs of this worker have open.
 
-const { SharedVolume } = require('./shared-volume')
+const { mountShared } = require('./shared-volume')
 const { Volume } = require('./volume')
 const { failure, locked } = require('./errors')
 
@@ -21,7 +21,7 @@ const closing = new Map()
 async function mount (name, mustExist, isShared = false) {
   while (closing.has(name)) await closing.get(name)
   let found = volumes.get(name)
-  if (found === undefined) volumes.set(name, found = { volume: isShared ? SharedVolume.mount(name) : Volume.mount(name, mustExist), mounted: null, users: 0 })
+  if (found === undefined) volumes.set(name, found = { volume: isShared ? mountShared(name) : Volume.mount(name, mustExist), mounted: null, users: 0 })
   found.users++
   try {
     found.mounted = await found.volume

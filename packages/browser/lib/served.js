@@ -1,9 +1,8 @@
 'use strict'
 
-// What dist/log.mjs exports: the log in this worker, and the server for a page.
+// What dist/log.mjs exports: the log in this worker.
 
 const { open } = require('./log')
 const { exportFiles, importFiles, removeLog, listLogs } = require('./files')
-const { serve } = require('./server')
 
-module.exports = { open, exportFiles, importFiles, removeLog, listLogs, serve }
+module.exports = { open, exportFiles, importFiles, removeLog, listLogs }

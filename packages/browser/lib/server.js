@@ -5,6 +5,7 @@
 const { open } = require('./log')
 const { exportFiles, importFiles, removeLog, listLogs } = require('./files')
 const { later } = require('./later')
+const more = require('./more')
 const { Packer, unpack, buffersOf, packError } = require('./packed')
 
 /** Calls without an open log. @type {Record<string, (...args: any[]) => Promise<any>>} */
@@ -18,6 +19,9 @@ const BYTES = {
   }
 }
 
+/** Calls of the log that need nothing of the other file: see more.js. */
+const FIRST = new Set([...Object.keys(BYTES), 'close', 'drained', 'sync'])
+
 class Server {
   /** @param {{ postMessage: (message: any, transferred?: any[]) => void }} page */
   constructor (page) {
@@ -30,6 +34,8 @@ class Server {
     this.streams = new Map()
     /** The state that the page was told last. @type {any} */
     this.told = null
+    /** Settled when the calls have started that wait for the other file; null: none does. @type {Promise<void> | null} */
+    this.loading = null
     /** Calls that can be aborted, by their ids. @type {Map<number, AbortController>} */
     this.aborts = new Map()
   }
@@ -71,8 +77,12 @@ class Server {
 
   /** @param {any} message */
   async call ({ id, type, target, args, hasSignal, hasProgress, cursors }) {
-    if (type in FUNCTIONS) return FUNCTIONS[type](...args)
     if (type === 'open') return this.open(args[0], args[1], cursors)
+    const isFirst = target === undefined && FIRST.has(type)
+    if (!isFirst && !more.isLoaded()) await this.loadMore()
+    // it comes after the calls before it
+    else if (type === 'close' && this.loading !== null) await this.loading
+    if (type in FUNCTIONS) return FUNCTIONS[type](...args)
     const on = this.targetOf(target)
     if (hasSignal || hasProgress) {
       const options = args[args.length - 1]
@@ -85,6 +95,13 @@ class Server {
     }
     if (target !== undefined && type === 'close') this.cursors.delete(target)
     return type in BYTES ? BYTES[type](on, args[0]) : on[type](...args)
+  }
+
+  loadMore () {
+    const loaded = more.load()
+    // called after those that wait already
+    const loading = this.loading = loaded.catch(() => {}).then(() => { if (this.loading === loading) this.loading = null })
+    return loaded
   }
 
   /** @param {string | undefined} name of a cursor; undefined: the log */
@@ -101,7 +118,10 @@ class Server {
    * @param {string[]} [cursors] names of those that were open in the worker before
    */
   async open (name, options, cursors = []) {
+    if (more.isNeededBy(options) || cursors.length > 0) await more.load()
     this.log = await open(name, options)
+    // then, nothing is missing if the network fails, or a new version replaces the files on the server; if it does now, the calls tell
+    more.load().catch(() => {})
     // if one cannot be opened, its calls tell
     for (const cursor of cursors) await this.targetOf(cursor).ready().catch(() => {})
     // before any message with a seq from after a compaction
@@ -151,7 +171,10 @@ class Server {
   /** @param {any} message */
   stream ({ id, target, options, credit }) {
     this.streams.set(id, new RemoteStream(this, id, credit))
-    this.streams.get(id)?.run(() => this.targetOf(target).batches(options))
+    this.streams.get(id)?.run(async () => {
+      if (target !== undefined && !more.isLoaded()) await this.loadMore()
+      return { iterator: this.targetOf(target).batches(options) }
+    })
   }
 }
 
@@ -195,11 +218,13 @@ class RemoteStream {
     this.wake()
   }
 
-  /** @param {() => any} start */
+  /** @param {() => Promise<{ iterator: any }>} start which does so at once, unless the other file has to be loaded */
   async run (start) {
     const { id, server: { page, streams } } = this
     try {
-      this.iterator = start()
+      const { iterator } = await start()
+      this.iterator = iterator
+      if (this.isStopped) iterator.return()
       for await (const batch of this.iterator) {
         if (this.isStopped) break
         const message = packBatch(batch)

@@ -383,4 +383,9 @@ function mustBePossible (name) {
   throw failure('flumelog:unsupported', `${name}: \`shared\` needs ${missing}, which this browser does not have (Chromium 121 and later do): open the log without \`shared\`, in one tab at a time`)
 }
 
-module.exports = { SharedVolume }
+/** @param {string} name */
+function mountShared (name) {
+  return SharedVolume.mount(name)
+}
+
+module.exports = { SharedVolume, mountShared }

@@ -1,5 +1,5 @@
 // The worker that a page starts.
 
-import { serve } from './log.mjs'
+import { serve } from './server.js'
 
 serve(globalThis)

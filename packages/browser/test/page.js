@@ -4,10 +4,12 @@
 
 // A log on a page of a real browser: over messages to the worker that has it open.
 
+const fs = require('fs')
+const path = require('path')
 const test = require('tape')
 const { inBrowser } = require('./helpers/browser')
 
-inBrowser(({ open }) => {
+inBrowser(({ dist, open }) => {
   /** @type {import('puppeteer-core').Page} */
   let page
   test('a page is there', async (t) => {
@@ -263,5 +265,40 @@ inBrowser(({ open }) => {
       return { codes, values }
     })
     t.deepEqual(found, { codes: ['flumelog:failed', 'flumelog:failed', 'flumelog:failed'], values: [1] })
+  })
+
+  test('without the file that few calls need, a page opens, appends, reads and closes; these calls fail until it is there, and lose nothing', async (t) => {
+    const [file] = fs.readdirSync(dist).filter(name => name.startsWith('more-')).map(name => path.join(dist, name))
+    fs.renameSync(file, `${file}.away`)
+    const without = await page.evaluate(async () => {
+      const { open } = flumelog
+      const log = globalThis.log = await open('without', { codec: 'json' })
+      const seqs = [await log.append({ i: 0 }), await log.append({ i: 1 })]
+      await log.sync()
+      const found = [(await log.get(seqs[1])).i]
+      for await (const { value } of log.stream({ reverse: true })) found.push(value.i)
+      const codes = []
+      for (const call of [() => log.del(seqs[0]), () => log.cursor('mine').ready(), () => log.cursor('mine').stream().next(), () => log.compact(), () => open('other', { shared: true })]) codes.push(await call().catch(err => err.code))
+      // it comes after the calls before it
+      const another = await open('another', { codec: 'json' })
+      await another.append({ i: 2 })
+      const late = another.del(0).catch(err => err.code)
+      await another.close()
+      codes.push(await late)
+      return { found, codes }
+    })
+    t.deepEqual(without, { found: [1, 1, 0], codes: new Array(6).fill('flumelog:failed') })
+    fs.renameSync(`${file}.away`, file)
+    const found = await page.evaluate(async () => {
+      const { log } = globalThis
+      await log.del(0)
+      await log.compact()
+      await log.append({ i: 3 })
+      const values = []
+      for await (const { value } of log.stream()) values.push(value.i)
+      await log.close()
+      return values
+    })
+    t.deepEqual(found, [1, 3])
   })
 })

@@ -1,0 +1,17 @@
+'use strict'
+
+const { openCursor } = require('./cursor')
+const { LargeForwardCursor, LargeBackwardCursor } = require('./large-cursor')
+
+/**
+ * @param {import('./block-cache').BlockCache} blocks
+ * @param {import('./options').Range} range
+ * @param {() => void} onready called when a block that was waited for is there
+ * @returns {import('./cursor').Cursor} over the records as they were appended: large ones as a whole, if the log is open with `large`
+ */
+function openRecordCursor (blocks, range, onready) {
+  if (!blocks.large) return openCursor(blocks, range, onready)
+  return range.reverse ? new LargeBackwardCursor(blocks, range, onready) : new LargeForwardCursor(blocks, range, onready)
+}
+
+module.exports = { openRecordCursor }
