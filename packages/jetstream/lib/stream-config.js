@@ -67,7 +67,7 @@ async function openStream (connection) {
  */
 async function createStream (connection) {
   const { settings, settings: { timeout }, manager, label } = connection
-  if (settings.readOnly) throw errors.unsuitableStream(label, 'there is no such stream, and the log was opened with readOnly')
+  if (settings.readOnly) throw errors.unsuitableStream(label, 'there is no such stream')
   const deadline = performance.now() + timeout
   try {
     return await connection.ask(() => manager.streams.add(configOf(settings)))
