@@ -19,12 +19,10 @@ const { directGet } = require('./direct-get')
 const errors = require('./errors')
 const { sizeOf } = require('./size-of')
 
-/** Records that are sent one by one to find out how long that takes; and after how many batches that is found out again. */
+/** Records that are sent one by one to find out how long that takes. */
 const SAMPLE = 16
-const BATCHES_UNTIL_SAMPLE = 16
-/** After how many it is if records that are sent one by one have taken `MUCH` times as long as a batch. */
-const MANY_BATCHES = 256
-const MUCH = 4
+/** The most batches between samples. */
+const MAX_BATCHES = 128
 /** Milliseconds that a batch is supposed to take longer than a record, until that is known. */
 const FIRST_GUESS = 20
 /** How many times as long as a batch records that are sent one by one may take: before a batch, all that were sent have to be answered. */
@@ -68,6 +66,8 @@ class AppendSender extends BatchSender {
     /** Milliseconds that a batch takes; 0: nothing was stored yet. */
     this.perBatch = 0
     this.batchesUntilSample = 0
+    /** More with each sample that takes longer than batches: the first ones also measure what other writers do. */
+    this.batchesBetweenSamples = 1
     /** Bytes after which a batch is full: as many as the line carries in about a second. */
     this.maxBytes = FIRST_BYTES
     /** Records that were sent one by one and are not answered. */
@@ -137,8 +137,16 @@ class AppendSender extends BatchSender {
   countAlone (waiting) {
     if (!this.isDirect || this.connection.sending >= this.maxBytes) return 0
     if (this.perRecord === 0) return this.flying === 0 ? SAMPLE : 0
-    if (waiting * this.perRecord <= this.perBatch * GAIN || waiting === 1) return MAX_FLYING - this.flying
+    if (this.costAlone(waiting) <= GAIN) return MAX_FLYING - this.flying
     return this.batchesUntilSample === 0 && this.flying === 0 ? SAMPLE : 0
+  }
+
+  /**
+   * @param {number} waiting records that are not answered, sent or not
+   * @returns {number} how many times as long as a batch they take one by one
+   */
+  costAlone (waiting) {
+    return waiting === 1 ? 0 : waiting * this.perRecord / this.perBatch
   }
 
   /**
@@ -168,7 +176,9 @@ class AppendSender extends BatchSender {
       for (const seq of flight.outcomes) if (typeof seq === 'number') identity.noteStored(seq, this.bodies, last)
       const isSample = this.batchesUntilSample === 0
       this.perRecord = isSample ? took / flying : average(this.perRecord, took / flying)
-      this.batchesUntilSample = this.counts.inFlight.records * this.perRecord > MUCH * this.perBatch ? MANY_BATCHES : BATCHES_UNTIL_SAMPLE
+      const cost = this.costAlone(this.counts.inFlight.records)
+      if (cost <= GAIN) this.batchesUntilSample = this.batchesBetweenSamples = 1
+      else if (isSample) this.batchesUntilSample = this.batchesBetweenSamples = Math.min(Math.ceil(this.batchesBetweenSamples * cost), MAX_BATCHES)
       this.adaptTo(took, connection.sending + sizeOf(records))
     } catch {
       // the stream tells
