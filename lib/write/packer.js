@@ -198,7 +198,7 @@ class Packer {
     const buffers = []
     let index = Math.floor(from / blockSize) - blocks[0].number
     let position = from % blockSize
-    let left = Math.min(to - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
+    let left = Math.min(this.endOfBatches(to) - from, Math.max(blockSize, MAX_WRITE - MAX_WRITE % blockSize) - position)
     const withheld = this.withheld = this.takeBatchStarts(from + left)
     while (left > 0) {
       const { number, buffer } = blocks[index++]
@@ -214,6 +214,16 @@ class Packer {
       position = 0
     }
     return buffers
+  }
+
+  /**
+   * Of the atomic batches in a block, only the first has its length withheld: no write ends between two of them.
+   * @param {number} to offset up to which records may be written
+   * @returns {number} the same; if a batch starts before it in the same block, the end of what is in the block
+   */
+  endOfBatches (to) {
+    const block = to - to % this.blockSize
+    return this.batchStarts.some(start => start >= block && start < to) ? Math.min(block + this.blockSize, this.end) : to
   }
 
   /**

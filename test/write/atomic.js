@@ -7,6 +7,9 @@ const pull = require('pull-stream')
 const { newFile } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const FlumeLog = require('../..')
+const { Block } = require('../../lib/format/block')
+const { Packer } = require('../../lib/write/packer')
+const { sizeOf } = require('../../lib/storage/buffers')
 
 const BATCH = 8
 const BLOCK_SIZE = 1024
@@ -38,6 +41,21 @@ tape('atomic batches in flight share one write and two fsyncs, and their blocks 
   t.ok(after.size < 200 * 18 * 1.05, `${after.size} bytes`)
   t.deepEqual((await all(log)).slice(2).map(({ seq }) => seq), seqs.flat())
   await log.close()
+})
+
+tape('no write ends between two atomic batches of a block, of which only the first has its length withheld', (t) => {
+  const packer = new Packer(new Block(0, Buffer.alloc(BLOCK_SIZE), 0, false), BLOCK_SIZE, true)
+  packer.addAtomic(batch())
+  const end = packer.end
+  packer.add(Buffer.alloc(10))
+  packer.addAtomic([Buffer.alloc(10)])
+  const all = packer.end
+  t.equal(sizeOf(packer.nextWrite(0, end)), all, 'an operation that waits for the file gets it after both')
+  t.equal(packer.withheld, 0)
+  const start = packer.addAtomic([Buffer.alloc(20)])[0]
+  packer.nextWrite(all, packer.end)
+  t.equal(packer.withheld, start, 'the next one is on its own')
+  t.end()
 })
 
 tape('a length that is withheld never lies in two sectors, which a power cut may leave in two versions', async (t) => {
