@@ -63,8 +63,6 @@ class Deleter {
     this.next = null
     /** The next operation that makes deletions durable. @type {Promise<void> | null} */
     this.flushing = null
-    /** Writes of zeros into the log's file, in progress. @type {Promise<void> | null} */
-    this.applying = null
     this.timer = new SingleTimer(clock, () => this.ontimer())
     this.holes = new HoleMaker(this)
   }
@@ -194,33 +192,19 @@ class Deleter {
     return cb === undefined ? cb : (err) => err ? cb(err) : callBack(flushed, cb)
   }
 
-  /** @returns {Promise<void>} resolves when all that was deleted is durable; the log's file gets the zeros after that */
+  /** @returns {Promise<void>} resolves when all that was deleted is durable */
   flush () {
     if (this.flushing === null) {
-      this.flushing = this.writer.exclusively(() => {
+      this.flushing = this.writer.exclusively(async () => {
         this.flushing = null
-        return this.writer.deletions.makeDurable()
+        const { deletions } = this.writer
+        await deletions.makeDurable()
+        // what is recorded and durable is done; only the zeros are tried again, later
+        await deletions.writeZeros().catch(() => {})
       })
-      // what is recorded and durable is done; only the zeros are tried again, later
-      this.flushing.then(() => this.apply()).then(() => this.considerHoles()).catch(() => {}).then(() => this.startTimer())
+      this.flushing.then(() => this.considerHoles()).catch(() => {}).then(() => this.startTimer())
     }
     return this.flushing
-  }
-
-  /** Gives the log's file the zeros of what was deleted, a part at a time. */
-  apply () {
-    this.applying ??= this.applyParts().finally(() => { this.applying = null })
-    return this.applying
-  }
-
-  async applyParts () {
-    const { deletions } = this.writer
-    while (deletions.pending.size > 0) {
-      await this.writer.exclusively(async () => {
-        await deletions.makeDurable()
-        await deletions.writeZeros(MAX_BLOCKS)
-      })
-    }
   }
 
   /** There is no timer that makes them. */
@@ -350,7 +334,7 @@ class Deleter {
       }
       for (const change of changes) this.take(change)
       // it is done without that: readers of the file get it patched until this succeeds
-      if (isAlways) await recorded.writeZeros(MAX_BLOCKS).catch(() => {})
+      if (isAlways) await recorded.writeZeros().catch(() => {})
     } catch (err) {
       failure = /** @type {Error} */ (err)
     }

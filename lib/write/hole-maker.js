@@ -115,7 +115,7 @@ class HoleMaker {
     for (let possible = await this.findPossible(); possible.length > 0; possible = await this.findPossible()) {
       await Promise.all(possible.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
     }
-    await deleter.apply()
+    if (writer.deletions.pending.size > 0) await deleter.flush()
     while (this.unpunched.size > 0) await writer.exclusively(() => this.punchSome())
     if (failure !== null) throw failure
   }

@@ -54,7 +54,7 @@ class RecordedDeletions {
   /** Gives the log's file all that was deleted; it need not be durable there. */
   async flush () {
     await this.makeDurable()
-    await this.writeZeros(Infinity)
+    await this.writeZeros()
   }
 
   /** Moves the recovery point up to where the log ends, without what was recorded: that is durable in the log's file first. */
@@ -67,10 +67,10 @@ class RecordedDeletions {
     await metadata.move()
   }
 
-  /** @param {number} most blocks */
-  async writeZeros (most) {
+  /** Few blocks: when much is listed, the list is emptied before more is added. */
+  async writeZeros () {
     const { blocks, file, writer } = this
-    for (const [number, deletions] of [...this.pending].slice(0, most)) {
+    for (const [number, deletions] of [...this.pending]) {
       for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
       this.coveredBy = writer.durability.startedSync + 1
       writer.metadata.applied(deletions, this.coveredBy)
