@@ -7,7 +7,6 @@ const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
 const { refuseOldBounds, streamRangeOf } = require('./options')
-const { isCorrupt, skipBlock, currentRecord } = require('./skipped')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
@@ -255,7 +254,7 @@ class Stream {
    * @returns {boolean} whether to look for the next record; false: the read was answered
    */
   skipUndecodable (cursor, err, cb) {
-    if (this.options.skipCorrupt) return this.reportSkipped(currentRecord(cursor, err), cb)
+    if (this.options.skipCorrupt) return this.reportSkipped({ start: cursor.seq, end: cursor.seq + cursor.size, error: err }, cb)
     this.waiting = cb
     this.finish(err)
     return false
@@ -278,7 +277,11 @@ class Stream {
    * @returns {boolean} whether to look for a record again; false: the read waits, or was answered
    */
   moveOn (cursor, found, cb) {
-    if (found === FAILED && this.options.skipCorrupt && isCorrupt(cursor.error)) return this.reportSkipped(skipBlock(cursor), cb)
+    if (found === FAILED && this.options.skipCorrupt && /** @type {NodeJS.ErrnoException} */ (cursor.error).code === 'flumelog:corrupt') {
+      const skipped = { ...cursor.failedRange(), error: /** @type {Error} */ (cursor.error) }
+      cursor.skipBlock()
+      return this.reportSkipped(skipped, cb)
+    }
     this.waiting = cb
     if (found === WAITING) return false
     if (found === FAILED) {
