@@ -4,6 +4,7 @@
 // connect to it. On Windows it is a named pipe, which has no file.
 
 const crypto = require('crypto')
+const { once } = require('events')
 const fs = require('fs')
 const net = require('net')
 const os = require('os')
@@ -144,35 +145,24 @@ async function withShortPath (name, rest, run) {
 /**
  * @param {net.Server} server does not keep the process alive
  * @param {string} name of a socket, or of a pipe on Windows. When the server is closed, libuv removes it
- * @returns {Promise<void>}
  */
-function bind (server, name) {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    // exclusive: a cluster worker listens itself, not the primary in its place
-    server.listen({ path: name, exclusive: true }, () => {
-      server.off('error', reject)
-      // connections that cannot be accepted (EMFILE) are closed; their clients try again
-      server.on('error', () => {})
-      server.unref()
-      resolve()
-    })
-  })
+async function bind (server, name) {
+  // exclusive: a cluster worker listens itself, not the primary in its place
+  server.listen({ path: name, exclusive: true })
+  await once(server, 'listening')
+  // connections that cannot be accepted (EMFILE) are closed; their clients try again
+  server.on('error', () => {})
+  server.unref()
 }
 
 /**
  * @param {string} name
  * @returns {Promise<net.Socket>} connected
  */
-function connectTo (name) {
-  return new Promise((resolve, reject) => {
-    const socket = net.connect({ path: name })
-    socket.once('error', reject)
-    socket.once('connect', () => {
-      socket.off('error', reject)
-      resolve(socket)
-    })
-  })
+async function connectTo (name) {
+  const socket = net.connect({ path: name })
+  await once(socket, 'connect')
+  return socket
 }
 
 /**

@@ -157,7 +157,7 @@ class Server extends EventEmitter {
     owner.servers.add(this)
   }
 
-  listen ({ path: name }, cb) {
+  listen ({ path: name }) {
     const { owner } = this
     const { disk } = owner.world
     try {
@@ -171,7 +171,7 @@ class Server extends EventEmitter {
       owner.after(0, () => this.emit('error', err))
       return this
     }
-    owner.after(owner.world.latency('socket'), cb)
+    owner.after(owner.world.latency('socket'), () => this.emit('listening'))
     return this
   }
 
