@@ -86,8 +86,6 @@ class Compaction {
     const { file, writer } = this
     const { path } = file.location
     try {
-      await writer.clients.whenFollowed()
-      this.throwIfStopped()
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.throwIfStopped()
         await this.create(path, factor)
