@@ -31,7 +31,7 @@ const { SourceLog } = require('./source-log')
 
 /** All of the log as it was has been trimmed meanwhile, or it has been compacted: the backup starts again. */
 const GONE = ['flumelog:trimmed', 'flumelog:compacted']
-/** How often it starts. From the second time on, the option `retain` trims nothing if it is this process that does it. */
+/** How often it starts. */
 const MAX_TRIES = 20
 
 const workOf = workFor('backup', ['full'])
@@ -62,24 +62,14 @@ async function backup (log, target, options) {
   const name = path.resolve(target)
   mustBeNoSideFile(name)
   for (let tries = 1; ; tries++) {
-    const release = tries === 1 ? () => {} : holdRetention(log)
     try {
-      return await backUpOnce(log, name, target, options, work).finally(release)
+      return await backUpOnce(log, name, target, options, work)
     } catch (err) {
       // its file fails as a closed one does
       if (log.closing !== null || log.isClosed) throw errors.closed(log.filename)
       if (!GONE.includes(/** @type {NodeJS.ErrnoException | null | undefined} */ (err)?.code ?? '') || tries === MAX_TRIES) throw err
     }
   }
-}
-
-/**
- * @param {Log} log
- * @returns {() => void} ends that
- */
-function holdRetention ({ state }) {
-  const writer = state.opened?.writer ?? null
-  return (writer !== null && 'retention' in writer ? writer.retention?.hold() : undefined) ?? (() => {})
 }
 
 /**

@@ -32,27 +32,14 @@ class Retention {
     this.time = undefined
     /** The blocks before this one may go. */
     this.first = 0
-    /** Backups that are to find what they copy. */
-    this.holds = 0
     this.isRunning = false
     this.mustRun = false
   }
 
-  /** @returns {() => void} until it is called, nothing is trimmed, unless the disk is full */
-  hold () {
-    this.holds++
-    return () => {
-      if (--this.holds === 0) this.consider()
-    }
-  }
-
-  /**
-   * Blocks were filled, or are durable.
-   * @param {boolean} [isFull] the disk is full
-   */
-  consider (isFull = false) {
+  /** Blocks were filled, or are durable, or the disk is full. */
+  consider () {
     this.mustRun = true
-    if (this.isRunning || (this.holds > 0 && !isFull) || this.mustStay) return
+    if (this.isRunning || this.mustStay) return
     this.isRunning = true
     // what it cannot read or trim now, it can when more blocks may go
     this.run().catch(() => {}).then(() => {

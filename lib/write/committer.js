@@ -218,7 +218,7 @@ class Committer {
   /** The disk is full: what has been trimmed is freed at once, and what retention does not keep is trimmed. */
   makeRoom () {
     this.writer.trimmer.freeSoon()
-    this.writer.retention?.consider(true)
+    this.writer.retention?.consider()
   }
 
   /** @param {Done} cb */

@@ -58,7 +58,7 @@ const { generationOf } = require('../recovery/recovery-point')
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {Pick<import('../space/retention').Retention, 'consider' | 'hold'>} Retention told when blocks were filled, or have become durable
+ * @typedef {Pick<import('../space/retention').Retention, 'consider'>} Retention told when blocks were filled, or have become durable
  * @typedef {{ blockSize: number, checksum: boolean, generation?: import('../storage/metadata-text').Generation, holes?: boolean } &
  *   import('./durability').DurabilityOptions} WriterOptions generation: default that of a new log
  */
