@@ -4,7 +4,8 @@
 
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { findRecord } = require('./find-record')
+const { RECORD, WAITING, FAILED } = require('./cursor')
+const { openRecordCursor } = require('./record-cursor')
 
 /**
  * @typedef {(value: any, seq: number) => number | bigint} Compare negative: the record is before the target
@@ -37,7 +38,7 @@ function search (context, compare, cb) {
     if (low >= high) return after === null ? cb(errors.noMatch(blocks.file.filename)) : cb(null, after.seq, after.value)
     let middle = low + Math.floor((high - low) / 2)
     if (high - low > 2 * blockSize) middle -= middle % blockSize
-    findRecord(context, { min: middle, max: high - 1, reverse: false }, (err, record) => {
+    findRecord(context, { min: middle, max: high - 1 }, (err, record) => {
       // blocks were trimmed meanwhile, or the log was compacted: what was trimmed may be all that is known of the log, and it is not empty
       if (start !== blocks.start) return context.whenOpen(err => err ? cb(err) : search(context, compare, cb))
       if (err) return cb(err)
@@ -71,6 +72,30 @@ function search (context, compare, cb) {
       after = { seq, value }
     }
     high = middle
+  }
+}
+
+/**
+ * @param {SearchContext} context
+ * @param {{ min: number, max: number }} range
+ * @param {(err: Error | null, record: import('./cursor').Cursor | null) => void} cb given the first record in the range that is not deleted, as the
+ *   cursor that is there, which has stopped; null: there is none. May be called at once
+ */
+function findRecord ({ blocks, turn }, range, cb) {
+  const cursor = openRecordCursor(blocks, { ...range, reverse: false, useCache: true, fromStart: false, isSingle: true }, find)
+  blocks.cursors.add(cursor)
+  find()
+
+  function find () {
+    let found = cursor.next()
+    while (found === RECORD && cursor.isDeleted()) {
+      if (turn.isSpent()) return turn.defer(find)
+      found = cursor.next()
+    }
+    if (found === WAITING) return
+    cursor.stop()
+    blocks.cursors.delete(cursor)
+    cb(found === FAILED ? cursor.error : null, found === RECORD ? cursor : null)
   }
 }
 
