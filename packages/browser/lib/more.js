@@ -16,18 +16,24 @@ const OPTIONS = ['large', 'readOnly', 'retain', 'shared']
 let modules = null
 /** @type {Promise<void> | null} */
 let loading = null
+let attempts = 0
 
 /** @returns {Promise<void>} rejects if it cannot be loaded; the next call tries it again */
 function load () {
   // the worker is of this package alone
   /** @type {any} */ (globalThis).flumelogModules = common
-  loading ??= import(/* @vite-ignore */ /* webpackIgnore: true */ url()).then(
+  loading ??= import(/* @vite-ignore */ /* webpackIgnore: true */ nextUrl()).then(
     (found) => { modules = found.modules },
     (cause) => {
       loading = null
       throw failure('flumelog:failed', `a part of flumelog-browser could not be loaded, which this call needs; appending and reading do not: ${cause.message}`, { cause })
     })
   return loading
+}
+
+/** Firefox keeps the failure of an address. */
+function nextUrl () {
+  return attempts++ === 0 ? url() : `${url()}?${attempts}`
 }
 
 function isLoaded () {

@@ -9,10 +9,12 @@ const { spawnSync } = require('child_process')
 const path = require('path')
 const test = require('tape')
 const { open: openInNode } = require('flumelog-random-access-file/promises')
-const { inBrowser, inWorker } = require('./helpers/browser')
+const { inBrowser, inWorker, isFirefox } = require('./helpers/browser')
 const { testFolder } = require('../../../test/helpers/folder')
 
 const FLUMELOG = path.join(__dirname, '..', '..', '..', 'bin', 'flumelog.js')
+/** Options of tests of which WebDriver BiDi has no commands for what they do. */
+const inChromium = { skip: isFirefox && 'it needs the protocol of Chromium' }
 /** In a worker: fills a log as `fill` does here. */
 const RECORDS = 5000
 const valueOf = (/** @type {number} */ i) => ({ i, text: 'ü€😀'.repeat(i % 20), at: 1700000000000 + i })
@@ -281,7 +283,7 @@ inBrowser(({ open, insecureAddress, browser }) => {
     t.deepEqual(await page.evaluate(attempt, 'locked', 'openReleased'), ['first'], 'what a closed tab has appended is there')
   })
 
-  test('what cannot be done has a code, and a message that says what to do', async (t) => {
+  test('what cannot be done has a code, and a message that says what to do', inChromium, async (t) => {
     const codes = await page.evaluate(async () => {
       const { open, removeLog, listLogs } = flumelog
       const why = (promise) => promise.then(() => 'done', err => `${err.code} ${err.message}`)
@@ -338,7 +340,7 @@ inBrowser(({ open, insecureAddress, browser }) => {
     t.deepEqual(found, { open: ['flumelog:locked', 'flumelog:locked'], listed: true, closed: ['done', 'done'], half: [false, 'ENOENT', 'ENOENT'] })
   })
 
-  test('a full quota fails appends as a full disk does: what was acknowledged is there, and appending works again', async (t) => {
+  test('a full quota fails appends as a full disk does: what was acknowledged is there, and appending works again', inChromium, async (t) => {
     const session = await page.createCDPSession()
     const { origin } = new URL(page.url())
     const { usage } = await page.evaluate(() => navigator.storage.estimate())

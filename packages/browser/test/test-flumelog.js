@@ -22,7 +22,11 @@ const withoutTape = {
 inBrowser(({ open, dist }) => {
   test('test-flumelog passes in a browser', async (t) => {
     await esbuild.build({ ...WITH_LOG, plugins: [withoutTape, ...WITH_LOG.plugins], entryPoints: [SUITE], outfile: path.join(dist, 'suite.mjs') })
-    const assertions = await inWorker(await open(), async () => (await import('/suite.mjs')).default.runSuite()) // eslint-disable-line import/no-absolute-path
+    const assertions = await inWorker(await open(), async () => {
+      const assertions = await (await import('/suite.mjs')).default.runSuite() // eslint-disable-line import/no-absolute-path
+      // WebDriver BiDi sends an object once
+      return assertions.map(({ name, actual, expected }) => ({ name, actual: structuredClone(actual), expected: structuredClone(expected) }))
+    })
     for (const { name, actual, expected } of assertions) t.deepEqual(actual, expected, name)
     t.ok(assertions.length > 10, `${assertions.length} assertions`)
   })

@@ -7,6 +7,7 @@
 const fs = require('fs')
 const http = require('http')
 const path = require('path')
+const puppeteer = require('puppeteer-core')
 const test = require('tape')
 const { bundle } = require('../../build')
 const { findBrowser, launch } = require('../../../view/test/helpers/chromium')
@@ -14,6 +15,8 @@ const { processFolder } = require('../../../../test/helpers/folder')
 
 const TYPES = { '.mjs': 'text/javascript', '.html': 'text/html' }
 const INSECURE = 'insecure.test'
+/** `npm run test:firefox` sets it. */
+const isFirefox = process.env.BROWSER === 'firefox'
 const PAGE = '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>flumelog</title><script type="module" src="/page.mjs"></script>'
 
 /**
@@ -36,9 +39,10 @@ function serve (dist) {
  * @param {(shared: { dist: string, open: (url?: string) => Promise<import('puppeteer-core').Page>, insecureAddress: () => string, browser: () => import('puppeteer-core').Browser, address: () => string }) => void} define
  */
 function inBrowser (define) {
-  const executable = findBrowser()
+  const executable = isFirefox ? findBrowser(['firefox-esr', 'firefox']) : findBrowser()
+  const name = isFirefox ? 'firefox-esr' : 'chromium'
   if (executable === null && process.env.CI === undefined) {
-    test('a log in a browser', { skip: 'there is no chromium: apt-get install chromium' }, () => {})
+    test('a log in a browser', { skip: `there is no ${name}: apt-get install ${name}` }, () => {})
     return
   }
   const dist = path.join(processFolder(), 'dist')
@@ -48,11 +52,12 @@ function inBrowser (define) {
   let server
   const address = () => `http://127.0.0.1:${server.address().port}/`
   test('a browser is there', async (t) => {
-    t.notEqual(executable, null, 'there is chromium in PATH')
+    t.notEqual(executable, null, `there is ${name} in PATH`)
     await bundle(dist, { minify: false })
     server = await serve(dist)
+    if (isFirefox) browser = await puppeteer.launch({ browser: 'firefox', executablePath: executable, headless: true, protocolTimeout: 60000 })
     // a name that is no secure context; and a tab that crashes must not take others with it
-    browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`, '--renderer-process-limit=100'], ['--disable-back-forward-cache'])
+    else browser = await launch(executable, [`--host-resolver-rules=MAP ${INSECURE} 127.0.0.1`, '--renderer-process-limit=100'], ['--disable-back-forward-cache'])
   })
   define({
     dist,
@@ -98,4 +103,4 @@ function inWorker (page, run, argument) {
   }, String(run), argument)
 }
 
-module.exports = { inBrowser, inWorker }
+module.exports = { inBrowser, inWorker, isFirefox }

@@ -8,10 +8,13 @@ const puppeteer = require('puppeteer-core')
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 
-/** @returns {string | null} the path of a browser */
-function findBrowser () {
+/**
+ * @param {string[]} [names] of programs
+ * @returns {string | null} the path of a browser
+ */
+function findBrowser (names = NAMES) {
   const folders = (process.env.PATH ?? '').split(path.delimiter)
-  for (const name of NAMES) {
+  for (const name of names) {
     for (const folder of folders) {
       const file = path.join(folder, name)
       if (fs.existsSync(file)) return file
