@@ -119,7 +119,9 @@ async function bundleWorker (outdir, minify) {
   // of both, since the numbers of one are those of the other
   const name = `more-${crypto.createHash('sha256').update(more.outputFiles[0].contents).update(first.outputFiles[0].contents).digest('hex').slice(0, 8)}.mjs`
   fs.writeFileSync(path.join(outdir, name), more.outputFiles[0].contents)
-  await esbuild.build({ ...WITH_LOG, minify, entryPoints, outfile: path.join(outdir, 'worker.mjs'), plugins: [worker({ name, modules }), ...WITH_LOG.plugins] })
+  const last = await esbuild.build({ ...WITH_LOG, minify, write: false, entryPoints, plugins: [worker({ name, modules }), ...WITH_LOG.plugins] })
+  // minifying removes comments
+  fs.writeFileSync(path.join(outdir, 'worker.mjs'), last.outputFiles[0].text.replace(/\bimport\((?=[\w$]+\(\)\))/, 'import(/* webpackIgnore: true *//* @vite-ignore */'))
 }
 
 /** @param {string[]} files of CommonJS modules */

@@ -20,9 +20,9 @@ let attempts = 0
 
 /** @returns {Promise<void>} rejects if it cannot be loaded; the next call tries it again */
 function load () {
-  // the worker is of this package alone
+  // the worker is of this package alone; and the build tells bundlers to leave the import
   /** @type {any} */ (globalThis).flumelogModules = common
-  loading ??= import(/* @vite-ignore */ /* webpackIgnore: true */ nextUrl()).then(
+  loading ??= import(nextUrl()).then(
     (found) => { modules = found.modules },
     (cause) => {
       loading = null

@@ -17,6 +17,7 @@ testPackage('browser', {
       const size = zlib.gzipSync(fs.readFileSync(path.join(dist, file))).length
       t.ok(size < max, `${file}: ${size} bytes`)
     }
+    t.match(fs.readFileSync(path.join(dist, 'worker.mjs'), 'utf8'), /import\(\/\* webpackIgnore: true \*\/\/\* @vite-ignore \*\/[\w$]+\(\)\)/, 'bundlers leave the address of the other file')
     for (const file of files) t.doesNotMatch(fs.readFileSync(path.join(dist, file), 'utf8'), /require\("/, `nothing of Node.js is left in ${file}`)
     t.end()
   }
