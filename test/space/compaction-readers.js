@@ -100,31 +100,6 @@ tape('at the moment when a read-only log goes on in the compacted file it shows 
   for (const opened of [log, reader, backup]) await opened.close()
 })
 
-tape('what was deleted since the compaction, before a read-only log goes on in the compacted file, is not shown there', async (t) => {
-  const file = testFolder(t)('log')
-  const log = await open(file, SMALL)
-  await log.append(numbers(500).map(n => `record ${n}`))
-  await published()
-  const made = pathFile(file, { readOnly: true, lock: false })
-  let gate = Promise.resolve()
-  const checkPath = (cb) => gate.then(() => made.checkPath(cb))
-  const reader = wrap(createLog({ ...made, checkPath }, settingsOf({ readOnly: true, lock: false })))
-  await collect(reader.stream())
-  const shown = new Promise(resolve => reader.onCompact(() => resolve(collect(reader.stream()))))
-  let openGate
-  gate = new Promise(resolve => { openGate = resolve })
-  await log.compact()
-  const seqs = []
-  for await (const { seq } of log.stream()) seqs.push(seq)
-  await log.del([seqs[10], seqs[499]])
-  openGate()
-  const live = reader.stream({ live: true })
-  await next(live)
-  t.deepEqual(await shown, numbers(499).filter(n => n !== 10).map(n => `record ${n}`))
-  await log.close()
-  await reader.close()
-})
-
 tape('what was trimmed before a compaction is trimmed for a read-only log that has yet to go on in the compacted file', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)

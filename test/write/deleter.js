@@ -105,6 +105,16 @@ tape("with sync 'interval' a deletion is durable, and in the log's file, within 
   await log.close()
 })
 
+tape("with sync 'always' the bytes of a record are overwritten in the file before its deletion is acknowledged", async (t) => {
+  const file = new ControlledFile()
+  const { log, seqs } = await filled(file, { sync: 'always' })
+  for (const i of [0, 7, 19]) {
+    await log.del(seqs[i])
+    t.ok(file.bytes.subarray(seqs[i] + 2, seqs[i] + 42).equals(Buffer.alloc(40)))
+  }
+  await log.close()
+})
+
 tape('what is recorded of deletions stays short, however many there are', async (t) => {
   for (const sync of ['always', 'never']) {
     const file = testFolder(t)('log')

@@ -127,7 +127,9 @@ class Member {
   call (name, ...args) {
     const { log, process } = this
     if (this.simulation.random() >= 0.05) return log[name](...args)
+    let answers = 0
     return new Promise((resolve, reject) => log.flumelog[name](...args, (err, result) => {
+      if (++answers > 1) this.problem(`${name} was answered ${answers} times`)
       if (err) reject(err)
       else resolve(result)
       const thrown = new Error(`thrown by a callback of ${name}`)
@@ -253,8 +255,15 @@ class Member {
   trim (seq) {
     const { log, simulation } = this
     const { id } = log.flumelog
-    for (const entry of simulation.model.entries.values()) if (entry.seq === -1 || entry.id !== id || entry.seq < seq) entry.mayBeTrimmed = true
-    this.start(`trim ${seq}`, async () => { await log.trim({ lt: seq }) })
+    const entries = [...simulation.model.entries.values()]
+    for (const entry of entries) if (entry.seq === -1 || entry.id !== id || entry.seq < seq) entry.mayBeTrimmed = true
+    this.start(`trim ${seq}`, async () => {
+      const start = await log.trim({ lt: seq })
+      if (!this.process.isAlive || log.flumelog.id !== id) return
+      for (const entry of entries) {
+        if (entry.id === id && entry.seq !== -1 && entry.seq < start) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })
+      }
+    })
   }
 
   /** Whether it compacts the log, for itself or for a client. */
@@ -496,7 +505,8 @@ class Member {
     const records = await collect(backup.stream(), this)
     const { id } = backup.flumelog
     await backup.close()
-    if (process.isAlive) model.check(records, { who: `${this.name}, backup`, expected, deleted, id })
+    const who = `${this.name}, backup`
+    if (process.isAlive) model.checkBatches(model.check(records, { who, expected, deleted, id }), who)
     return records
   }
 

@@ -16,6 +16,7 @@
  * @property {number} deletedBy the member to which that was acknowledged
  * @property {boolean} isDeletionDurable
  * @property {boolean} mayBeTrimmed
+ * @property {{ cut: number, seq: number, id: string } | null} place where it was at the first power cut after it was acknowledged
  * @property {Entry | 'nothing' | null} follows of a conditional append: the record that it directly follows, if it is stored; null: not known
  */
 
@@ -29,7 +30,7 @@ class Model {
     this.isRetained = isRetained
     /** @type {Map<string, Entry>} */
     this.entries = new Map()
-    this.batches = 0
+    this.cuts = 0
   }
 
   /**
@@ -41,7 +42,7 @@ class Model {
    */
   add (text, writer, n, batch) {
     /** @type {Entry} */
-    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, mayBeTrimmed: this.isRetained, follows: null }
+    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, mayBeTrimmed: this.isRetained, place: null, follows: null }
     this.entries.set(text, entry)
     return entry
   }
@@ -82,7 +83,9 @@ class Model {
 
   /** What was not durable may be lost. */
   powerCut () {
+    this.cuts++
     for (const entry of this.entries.values()) {
+      if (entry.state === 'acknowledged' && entry.seq !== -1) entry.place ??= { cut: this.cuts, seq: entry.seq, id: entry.id }
       // the truncation after a failed write need not be durable
       if (entry.state === 'pending' || entry.state === 'refused' || (entry.state === 'acknowledged' && !entry.isDurable)) {
         entry.state = 'unknown'
@@ -160,6 +163,7 @@ class Model {
         this.problem(`${who}: ${nameOf(entry)} at ${entry.seq} is missing before ${end}`)
       }
     }
+    this.checkPrefixes(seen, who)
     this.checkBatches(seen, who)
     for (const entry of entries) {
       if (seen.has(entry)) Object.assign(entry, { seq: seen.get(entry), id, state: 'acknowledged' })
@@ -168,6 +172,23 @@ class Model {
       else if (entry.state === 'acknowledged' && entry.deletion === 'asked') entry.deletion = 'acknowledged'
     }
     return seen
+  }
+
+  /**
+   * What a power cut has left of what was acknowledged is a prefix.
+   * @param {Map<Entry, number>} seen
+   * @param {string} who
+   */
+  checkPrefixes (seen, who) {
+    /** By power cut and generation. @type {Map<string, number>} */
+    const ends = new Map()
+    const keyOf = (/** @type {any} */ { cut, id }) => `${cut} ${id}`
+    for (const { place } of seen.keys()) if (place !== null) ends.set(keyOf(place), Math.max(place.seq, ends.get(keyOf(place)) ?? -1))
+    for (const entry of this.entries.values()) {
+      const { place, deletion, mayBeTrimmed } = entry
+      if (place === null || seen.has(entry) || deletion !== 'no' || mayBeTrimmed) continue
+      if (place.seq < Number(ends.get(keyOf(place)))) this.problem(`${who}: a power cut has taken ${nameOf(entry)} at ${place.seq}, and left one at ${ends.get(keyOf(place))}`)
+    }
   }
 
   /**
