@@ -55,6 +55,8 @@ class BatchSender {
     this.filter = null
     /** The sequence of the last message on the subject, or with another expectation, in the stream; 0: there is none. */
     this.last = 0
+    /** The last record of this log object that is known to be stored, also if it was deleted since. */
+    this.acknowledged = 0
     /** The sequence of the record that the stream already had with the key of the batch that was sent last; 0: it had none. */
     this.earlier = 0
     /** Records that a batch may have. */
@@ -86,19 +88,41 @@ class BatchSender {
       const before = this.last
       const refusal = /** @type {any} */ (await this.tryToSend(records, () => this.send(records, addTerms)))
       if (this.earlier > 0) return [this.earlier]
-      if (this.last > before) return records.map((_, i) => this.last - records.length + 1 + i)
+      if (this.last > before) return this.acknowledge(records.map((_, i) => this.last - records.length + 1 + i))
       // first: what is on its way until then cannot be stored any more, since a stream only grows
       const conflict = after === null || refusal !== null ? null : await this.conflictWith(after)
-      const stored = await this.findStored(before, records, key)
+      // a server that lags behind may have said that `last` is less
+      const stored = await this.findStored(Math.max(before, this.acknowledged), records, key)
       // a server without replicas that has no space left leaves a part of the batch
       if (refusal !== null && stored.length < records.length) await this.withdraw(stored)
-      else if (stored.length > 0) return stored
+      else if (stored.length > 0) return this.acknowledge(stored)
       // one that was sent before could be stored after this refusal
       if (refusal !== null) throw wasSent && refusal.cause?.code !== TOO_LARGE ? errors.appendsUnknown(connection.label, refusal) : refusal
-      if (conflict !== null) throw conflict
+      if (conflict !== null && !await this.mayBeStored(Math.max(Number(after), 0) + 1, records[0])) throw conflict
       wasSent = true
       await connection.pause().catch(() => { throw this.unknown() })
     }
+  }
+
+  /** @param {Outcome[]} outcomes */
+  acknowledge (outcomes) {
+    this.acknowledged = this.last
+    return outcomes
+  }
+
+  /**
+   * A server that still takes itself for the leader, and lags behind, may have said that a conditional batch is not stored.
+   * @param {number} seq that its first record would have
+   * @param {Uint8Array} record
+   * @returns {Promise<boolean>} false: it is not stored
+   */
+  async mayBeStored (seq, record) {
+    const { connection, connection: { identity, manager, settings: { stream } }, subject } = this
+    if (!identity.isReplicated) return false
+    const message = await this.ask(() => manager.streams.getMessage(stream, { seq }))
+    if (message !== null) return seq > this.acknowledged && message.subject === subject && Buffer.compare(message.data, record) === 0
+    const { state: { first_seq: first, last_seq: last, deleted = [] } } = await this.ask(() => connection.streamInfo({ deleted_details: true }))
+    return seq >= first && seq <= last && !deleted.includes(seq)
   }
 
   /**
@@ -134,10 +158,13 @@ class BatchSender {
     await this.findLast()
   }
 
-  /** @returns {Error} for a batch that was sent, and of which there will be no news */
-  unknown () {
+  /**
+   * @param {Error} [cause] why that cannot be found out
+   * @returns {Error} for a batch that was sent, and of which there will be no news
+   */
+  unknown (cause) {
     const { failure, label } = this.connection
-    return /** @type {any} */ (failure)?.code === 'flumelog:replaced' ? /** @type {Error} */ (failure) : errors.appendsUnknown(label)
+    return /** @type {any} */ (failure)?.code === 'flumelog:replaced' ? /** @type {Error} */ (failure) : errors.appendsUnknown(label, cause)
   }
 
   /**
@@ -188,14 +215,23 @@ class BatchSender {
    * @returns {Promise<Outcome[]>} of those that are stored, from the first on. Rejects if there will be no connection
    */
   async findStored (before, records, key = null) {
-    const { connection: { manager, settings: { stream } }, subject } = this
+    const { connection, connection: { manager, settings: { stream } }, subject } = this
     await this.findLast()
     for (let from = before + 1; from <= this.last;) {
       const query = /** @type {any} */ ({ seq: from, next_by_subj: subject })
       const message = await this.ask(() => manager.streams.getMessage(stream, query))
-      if (message === null) break
-      // consecutive
-      if (Buffer.compare(message.data, records[0]) === 0 && keyOf(message.header) === key) return Array.from({ length: this.last - message.seq + 1 }, (_, i) => message.seq + i)
+      if (message === null) {
+        // deleted meanwhile; or a server has answered that still takes itself for the leader, and lacks it
+        await connection.pause().catch(() => { throw this.unknown() })
+        await this.findLast()
+        continue
+      }
+      if (Buffer.compare(message.data, records[0]) === 0 && keyOf(message.header) === key) {
+        // consecutive. Without replicas, a part of them may be there; otherwise, the server may not have stored all of them yet
+        const length = connection.identity.isReplicated ? records.length : this.last - message.seq + 1
+        this.last = Math.max(this.last, message.seq + length - 1)
+        return Array.from({ length }, (_, i) => message.seq + i)
+      }
       // one that was given up, and arrived late
       from = message.seq + 1
     }
@@ -222,7 +258,7 @@ class BatchSender {
         return start()
       }, true)
     } catch (err) {
-      throw connection.failure === null ? err : this.unknown()
+      throw this.unknown(connection.failure === null ? /** @type {Error} */ (err) : undefined)
     }
   }
 

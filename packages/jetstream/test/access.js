@@ -16,7 +16,7 @@ const { testFolder, processFolder } = require('../../../test/helpers/folder')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, withServer, startServer, streamName } = require('./helpers/nats')
 const { promises } = require('../../../test/helpers/promises')
-const { codeOf, collect } = require('../../../test/helpers/reading')
+const { codeOf, collect, until } = require('../../../test/helpers/reading')
 
 /** Runs with a server of its own. */
 async function onServer (file, configuration, run) {
@@ -106,6 +106,25 @@ withNats('access to a stream', (file) => {
     t.equal(await codeOf(openLog(server, { servers: undefined, connection }).onReady()), 'flumelog:invalid', 'a closed one')
     t.throws(() => JetStreamLog({ stream, connection, user: 'u' }), { code: 'flumelog:invalid' })
     t.throws(() => JetStreamLog({ stream, connection: {} }), { code: 'flumelog:invalid' })
+  }))
+
+  test('an append that may be stored when the caller drains the connection gets flumelog:unreachable', (t) => onServer(file, '', async (server) => {
+    const stream = streamName()
+    for (const value of ['c', ['c', 'd']]) {
+      const connection = await connect({ servers: server.url })
+      const log = openLog(server, { servers: undefined, connection, stream })
+      // a batch, and one that is sent alone
+      for (const value of ['a', 'b']) await log.append(value)
+      const { writes } = log.log.stats()
+      server.send('SIGSTOP')
+      const code = codeOf(log.append(value))
+      await until(() => log.log.stats().writes > writes)
+      const drained = connection.drain()
+      t.equal(await code, 'flumelog:unreachable')
+      server.send('SIGCONT')
+      await drained
+      await log.close()
+    }
   }))
 
   test('a user who may subscribe only below the inbox prefix of the connection', (t) => onServer(file, `authorization { users: [

@@ -41,12 +41,16 @@ class Stream {
     return this.messages.length
   }
 
-  lastOf (filter) {
-    return this.messages.findLast(message => isMatch(filter, message))?.seq ?? 0
+  get state () {
+    return { first_seq: 1, last_seq: this.last, deleted: this.messages.filter(({ isDeleted }) => isDeleted).map(({ seq }) => seq) }
   }
 
-  from (seq, filter) {
-    return this.messages.filter(message => message.seq >= seq && isMatch(filter, message))
+  lastOf (filter, end = this.last) {
+    return this.messages.findLast(message => message.seq <= end && isMatch(filter, message))?.seq ?? 0
+  }
+
+  from (seq, filter, end = this.last) {
+    return this.messages.filter(message => message.seq >= seq && message.seq <= end && isMatch(filter, message))
   }
 
   /** @returns {object | null} the answer; null: none, to a message of a batch that is not its last one */
@@ -97,9 +101,10 @@ class Stream {
   }
 }
 
-/** @param {string} filter @param {{ subject: string, isDeleted: boolean }} message */
+/** @param {string | undefined} filter @param {{ subject: string, isDeleted: boolean }} message */
 function isMatch (filter, { subject, isDeleted }) {
   if (isDeleted) return false
+  if (filter === undefined) return true
   return filter.endsWith('.*') ? subject.startsWith(filter.slice(0, -1)) : subject === filter
 }
 
@@ -113,10 +118,12 @@ class Network {
     this.settings = { stream: 'S' }
     this.failure = null
     this.isConnected = true
+    this.isReplicated = false
     this.sending = 0
     this.requestTimeout = 60_000
     const { stream } = this
-    this.identity = { get last () { return stream.last }, note () {}, noteStored () {}, verify: async () => {} }
+    const network = this
+    this.identity = { get last () { return stream.last }, get isReplicated () { return network.isReplicated }, note () {}, noteStored () {}, verify: async () => {} }
     /** On their way, in order: messages and questions. */
     this.wire = []
     /** The messages of each connection that has broken, in order. Some of the first of them may arrive any time. @type {any[][]} */
@@ -144,10 +151,13 @@ class Network {
       streams: {
         getMessage: (stream, { last_by_subj: last, seq: from, next_by_subj: next }) => new Promise(resolve => this.wire.push({
           ask: () => {
-            const seq = last === undefined ? this.stream.from(from, next)[0]?.seq ?? 0 : this.stream.lastOf(last)
+            // one of several servers may take itself for the leader, and lag behind
+            const end = this.isReplicated && this.random() < 0.3 ? this.stream.last - Math.floor(this.random() * 10) : this.stream.last
+            const seq = last === undefined ? this.stream.from(from, next, end)[0]?.seq ?? 0 : this.stream.lastOf(last, end)
+            if (next === undefined && last === undefined && seq !== from) return null
             if (seq === 0) return null
-            const { text, key } = this.stream.messages[seq - 1]
-            return { seq, data: Buffer.from(text), header: headersOf(key) }
+            const { subject, text, key } = this.stream.messages[seq - 1]
+            return { seq, subject, data: Buffer.from(text), header: headersOf(key) }
           },
           answer: resolve
         }))
@@ -182,7 +192,7 @@ class Network {
   async connected () {}
 
   streamInfo () {
-    return new Promise(resolve => this.wire.push({ ask: () => ({ state: { last_seq: this.stream.last } }), answer: resolve }))
+    return new Promise(resolve => this.wire.push({ ask: () => ({ state: this.stream.state }), answer: resolve }))
   }
 
   async pause () {}
@@ -276,6 +286,7 @@ async function run (seed) {
   const network = new Network(random)
   const publisher = new Publisher('stream S', { highWaterMark: 1e9, overflow: 'queue' }, { lastSeq: 0, advance () {} })
   const server = random() < 0.7 ? SERVER : null
+  network.isReplicated = server === null
   publisher.start(/** @type {any} */ (network), 'S', Infinity, server)
   const sender = /** @type {any} */ (publisher.sender)
   // the times that records take decide here: by chance

@@ -108,7 +108,7 @@ class Chaos {
     const reader = logs[2]
     await reader.append('first')
     const live = following(reader.log)
-    const pulling = new Pulling({ url: urls }, stream, folder(`copy-${number}`))
+    const pulling = new Pulling({ url: urls, timeout: TIMEOUT }, stream, folder(`copy-${number}`))
     const start = () => logs.slice(0, 2).map((log, i) => new Writer(log, `${number}.${i}.${sum.calls}`, random))
     this.writers = start()
     await this.more(30)

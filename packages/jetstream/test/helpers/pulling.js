@@ -70,6 +70,7 @@ async function isCopy (t, server, stream, file, what, options) {
 
 /** A live pull. */
 class Pulling {
+  /** @param {{ url: string, timeout?: number }} server */
   constructor (server, stream, file, options, more = {}) {
     const log = promises(FlumeLog(file, options))
     this.log = log.log
@@ -79,7 +80,7 @@ class Pulling {
     this.onProgress = () => {}
     this.abort = new AbortController()
     /** The code of its error, or the reason. */
-    this.ended = JetStreamLog.pull({ servers: server.url, stream }, log.log, {
+    this.ended = JetStreamLog.pull({ servers: server.url, stream, timeout: server.timeout }, log.log, {
       ...more,
       signal: this.abort.signal,
       onProgress: (progress) => {
