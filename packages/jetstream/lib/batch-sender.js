@@ -121,8 +121,7 @@ class BatchSender {
     if (!identity.isReplicated) return false
     const message = await this.ask(() => manager.streams.getMessage(stream, { seq }))
     if (message !== null) return seq > this.acknowledged && message.subject === subject && Buffer.compare(message.data, record) === 0
-    const { state: { first_seq: first, last_seq: last, deleted = [] } } = await this.ask(() => connection.streamInfo({ deleted_details: true }))
-    return seq >= first && seq <= last && !deleted.includes(seq)
+    return this.ask(() => connection.hasMessage(seq))
   }
 
   /**

@@ -342,6 +342,16 @@ class Connection {
   }
 
   /**
+   * That a message is not there may have been said by a server that has hung, and does not know of the new leader yet.
+   * @param {number} seq
+   * @returns {Promise<boolean>} whether a leader with a majority has it
+   */
+  async hasMessage (seq) {
+    const { state: { first_seq: first, last_seq: last, deleted = [] } } = await this.streamInfo({ deleted_details: true })
+    return seq >= first && seq <= last && !deleted.includes(seq)
+  }
+
+  /**
    * Waits a little before something is tried again, until there is a connection.
    * @param {number} [milliseconds]
    * @returns {Promise<void>}

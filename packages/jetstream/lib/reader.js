@@ -84,7 +84,9 @@ class Reader {
       // a leader that was elected just now may have to catch up
       const { state } = await connection.streamInfo()
       if (state.last_seq < known) throw new Behind()
-      return manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
+      const found = await manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
+      if (found === null && connection.identity.isReplicated && await connection.hasMessage(from)) throw new Behind()
+      return found
     }, isPatient)
     return message === null ? null : this.messageOf(message)
   }

@@ -42,7 +42,7 @@ class Stream {
   }
 
   get state () {
-    return { first_seq: 1, last_seq: this.last, deleted: this.messages.filter(({ isDeleted }) => isDeleted).map(({ seq }) => seq) }
+    return { last_seq: this.last, deleted: this.messages.filter(({ isDeleted }) => isDeleted).map(({ seq }) => seq) }
   }
 
   lastOf (filter, end = this.last) {
@@ -193,6 +193,11 @@ class Network {
 
   streamInfo () {
     return new Promise(resolve => this.wire.push({ ask: () => ({ state: this.stream.state }), answer: resolve }))
+  }
+
+  async hasMessage (seq) {
+    const { state: { last_seq: last, deleted } } = await this.streamInfo()
+    return seq <= last && !deleted.includes(seq)
   }
 
   async pause () {}

@@ -1,13 +1,34 @@
 'use strict'
 
-// A record whose deletion was acknowledged is not returned any more, by whichever of three servers answers.
+// A record whose deletion was acknowledged is not returned any more, by whichever of three servers answers; and one that is there is.
 
 const test = require('tape')
+const { Connection } = require('../lib/connection')
+const { Reader } = require('../lib/reader')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, startCluster, streamName } = require('./helpers/nats')
 const { codeOf, collect } = require('../../../test/helpers/reading')
 
 const RECORDS = 60
+
+test('a record is not taken for deleted because a server that has hung answers in the place of the new leader', async (t) => {
+  const connection = new Connection(/** @type {any} */ ({ stream: 'S', timeout: 60_000 }), 'stream S')
+  connection.isConnected = true
+  connection.identity.isReplicated = true
+  let deleted = [1, 3]
+  connection.streamInfo = async () => /** @type {any} */ ({ state: { first_seq: 1, last_seq: 3, deleted } })
+  const message = { seq: 2, subject: 'S.own', data: Buffer.from('b'), time: new Date(), header: undefined }
+  let answers = [null, null, message]
+  const getMessage = async () => answers.shift()
+  connection.manager = /** @type {any} */ ({ direct: { getMessage: async () => null }, streams: { getMessage } })
+  const reader = new Reader(connection)
+  t.equal((await reader.get(2, 3)).data.toString(), 'b')
+  answers = [null]
+  deleted = [1, 2, 3]
+  t.equal(await reader.get(2, 3), null)
+  answers = [null]
+  t.equal(await reader.get(3, 3), null)
+})
 
 withNats('deletions in a stream on three servers', (file) => {
   test('a record is not returned once its deletion was acknowledged, although replicas lag behind', async (t) => {
