@@ -194,4 +194,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, mustSplit, DEFAULT_BLOCK_SIZE, IDENTITY, codecOf }
+module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }

@@ -65,4 +65,4 @@ function ioOf (io, fd) {
   }
 }
 
-module.exports = { followCompaction, ioOf }
+module.exports = { followCompaction }
