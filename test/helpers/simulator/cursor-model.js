@@ -17,6 +17,8 @@ class CursorModel {
     this.durable = this.acknowledged = this.asked = 0
     /** What was given, and may be on either side of the position: a commit of it had no answer. @type {Set<Entry>} */
     this.uncertain = new Set()
+    /** What is in front of positions of which a commit may be stored, also one that got an error: a power cut may leave it. @type {Set<Entry>} */
+    this.tried = new Set()
     /** Whether the position may be lost, as after two compactions that its holder did not follow. */
     this.mayBeLost = false
   }
@@ -36,7 +38,7 @@ class CursorModel {
     }
     const done = new Set(this.done.slice(0, this.asked))
     for (const entry of expected) {
-      if (!seen.has(entry) && !done.has(entry) && !this.uncertain.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
+      if (!seen.has(entry) && !done.has(entry) && !this.uncertain.has(entry) && !this.tried.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
     }
     // where it is now: it has given the first that is after its position
     const at = this.done.findIndex(entry => seen.has(entry))
@@ -59,9 +61,13 @@ class CursorModel {
   commit (entry) {
     const count = this.done.indexOf(entry) + 1
     this.asked = count
+    for (const each of this.done.slice(0, count)) this.tried.add(each)
     return (isDurable) => {
       this.acknowledged = Math.max(this.acknowledged, count)
-      if (isDurable) this.durable = this.acknowledged
+      if (isDurable) {
+        this.durable = this.acknowledged
+        this.tried.clear()
+      }
       // a power cut cannot take a record in front of a position
       for (const each of this.done.slice(0, count)) each.isDurable = true
     }
@@ -83,6 +89,7 @@ class CursorModel {
   reset () {
     this.done = []
     this.uncertain.clear()
+    this.tried.clear()
     this.durable = this.acknowledged = this.asked = 0
   }
 }
