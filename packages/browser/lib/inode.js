@@ -36,6 +36,8 @@ class Inode {
     this.id = volume.isShared ? number : ++inodes
     this.names = 0
     this.opens = 0
+    /** Bytes at its start that are not written yet; null: there are none. @type {Uint8Array | null} */
+    this.unwritten = null
     /** Open files that have it locked, and whether others may have it, too. @type {Map<object, boolean>} */
     this.locks = new Map()
     /** Of a shared log: settled when it is open, or cannot be opened. @type {Promise<void>} */
@@ -75,6 +77,7 @@ class Inode {
    */
   read (bytes, position) {
     this.volume.refresh()
+    this.writeUnwritten()
     if (this.gapLength === 0) return this.handle.read(bytes, { at: position })
     return this.eachPart(bytes, position, (part, at) => {
       if (at !== -1) return this.handle.read(part, { at })
@@ -103,10 +106,33 @@ class Inode {
   }
 
   /**
+   * Changes bytes at the start of the file that it has already. They are written before anything else is done with the file; if the worker is
+   * terminated before that, they are as they were.
+   * @param {Uint8Array} bytes
+   * @returns {number} bytes written
+   */
+  writeLater (bytes) {
+    this.unwritten = new Uint8Array(bytes)
+    return bytes.length
+  }
+
+  writeUnwritten () {
+    const { unwritten } = this
+    if (unwritten === null) return
+    this.unwritten = null
+    try {
+      this.handle.write(unwritten, { at: 0 })
+    } catch {
+      // they are as they were
+    }
+  }
+
+  /**
    * @param {Uint8Array} bytes
    * @param {number} at
    */
   store (bytes, at) {
+    this.writeUnwritten()
     const written = this.handle.write(bytes, { at })
     this.known = Math.max(this.known, at + written)
     return written
@@ -145,6 +171,7 @@ class Inode {
 
   /** @param {number} stored */
   resize (stored) {
+    this.writeUnwritten()
     this.handle.truncate(stored)
     this.known = stored
   }
@@ -167,6 +194,7 @@ class Inode {
 
   /** Makes durable what was written, and where it is. */
   sync () {
+    this.writeUnwritten()
     this.volume.sync()
     this.handle.flush()
   }

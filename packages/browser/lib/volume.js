@@ -190,7 +190,10 @@ class Volume {
   }
 
   closeHandles () {
-    for (const { handle } of new Set(this.inodes.values())) handle.close()
+    for (const inode of new Set(this.inodes.values())) {
+      inode.writeUnwritten()
+      inode.handle.close()
+    }
     this.table.close()
   }
 }

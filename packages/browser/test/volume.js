@@ -195,3 +195,35 @@ test('what is not zero is refused in a gap, and nothing is changed', async (t) =
   t.ok(bytes.equals(Buffer.concat([Buffer.from('front'), Buffer.alloc(999995), Buffer.from('behind')])))
   await volume.unmount()
 })
+
+test('bytes that are to be written later are read at once, and in the file before all else that is done with it, and when it is closed', async (t) => {
+  const { Volume } = require('../lib/volume')
+  const root = new Directory()
+  install(t, root)
+  const volume = await Volume.mount(LOG, false)
+  volume.change(LOG, await volume.create())
+  const inode = volume.inodes.get(LOG)
+  const stored = () => String(directoryIn(root).entries.get(String(inode.number)).bytes)
+  inode.write(Buffer.from('aaaaa'), 0)
+  const uses = {
+    read: () => inode.read(Buffer.alloc(5), 0),
+    write: () => inode.write(Buffer.from('aa'), 3),
+    truncate: () => inode.truncate(5),
+    sync: () => inode.sync()
+  }
+  for (const [name, use] of Object.entries(uses)) {
+    inode.write(Buffer.from('aaa'), 0)
+    t.equal(inode.writeLater(Buffer.from('b')), 1)
+    inode.writeLater(Buffer.from('ccc'))
+    t.equal(stored(), 'aaaaa')
+    use()
+    t.equal(stored(), 'cccaa', name)
+  }
+  inode.writeLater(Buffer.from('dd'))
+  const bytes = Buffer.alloc(5)
+  t.equal(inode.read(bytes, 0), 5)
+  t.equal(String(bytes), 'ddcaa')
+  inode.writeLater(Buffer.from('e'))
+  await volume.unmount()
+  t.equal(stored(), 'edcaa')
+})

@@ -22,6 +22,8 @@ const STAT_BLOCK_SIZE = 512
 const CURSOR = '.cursor-'
 /** Of FILE.meta, and of the file that is going to replace it. */
 const META = ['.meta', '.meta.new']
+/** Bytes at the start of FILE.meta that say up to where appends are acknowledged: see format.md. */
+const PUBLISHED_SIZE = 26
 /** Of files that count when they have another name. */
 const UNFINISHED = '.unfinished'
 
@@ -283,7 +285,9 @@ const calls = {
   },
   readv: (fd, buffers, position) => eachBuffer(calls.read, fd, buffers, position),
   write (fd, buffer, offset, length, position) {
-    return translating('write', () => inodeOf(fd, 'write').write(part(buffer, offset, length), position))
+    const inode = inodeOf(fd, 'write')
+    const bytes = part(buffer, offset, length)
+    return translating('write', () => position === 0 && isForReaders(inode, fileOf(fd, 'write').name, length) ? inode.writeLater(bytes) : inode.write(bytes, position))
   },
   writev: (fd, buffers, position) => eachBuffer(calls.write, fd, buffers, position),
   ftruncate (fd, length = 0) {
@@ -310,6 +314,24 @@ const calls = {
   // files have no owner, and no mode
   fchmod () {},
   fchown () {}
+}
+
+/**
+ * Whether what is written to the start of a file is for readers alone: no other worker can have the files of a log open that is not shared.
+ * @param {Inode} inode
+ * @param {string} name
+ * @param {number} length
+ */
+function isForReaders ({ volume, stored }, name, length) {
+  return length === PUBLISHED_SIZE && !volume.isShared && stored >= length && isMeta(volume, name)
+}
+
+/**
+ * @param {import('../volume').Volume} volume
+ * @param {string} name
+ */
+function isMeta (volume, name) {
+  return META.includes(name.slice(FOLDER.length + volume.name.length))
 }
 
 /**
@@ -421,7 +443,7 @@ function mayLock (volume, inode, file, shared) {
     if (inode.unlock === null) volume.lockFile(inode)
     return inode.unlock !== null
   }
-  if (!shared && !META.includes(file.name.slice(FOLDER.length + volume.name.length))) return volume.lock(file)
+  if (!shared && !isMeta(volume, file.name)) return volume.lock(file)
   volume.refresh()
   return volume.isOwner || inode.names === 0
 }
