@@ -14,6 +14,7 @@ const JetStreamLog = require('..')
 const { flumelog } = require('../../../test/helpers/command-line')
 const { testFolder, processFolder } = require('../../../test/helpers/folder')
 const { openLog, closeLogs } = require('./helpers/jetstream')
+const { muteLine } = require('./helpers/mute-line')
 const { withNats, withServer, startServer, streamName } = require('./helpers/nats')
 const { promises } = require('../../../test/helpers/promises')
 const { codeOf, collect, until } = require('../../../test/helpers/reading')
@@ -110,20 +111,19 @@ withNats('access to a stream', (file) => {
 
   test('an append that may be stored when the caller drains the connection gets flumelog:unreachable', (t) => onServer(file, '', async (server) => {
     const stream = streamName()
-    for (const value of ['c', ['c', 'd']]) {
-      const connection = await connect({ servers: server.url })
+    for (const value of ['the record', ['the record', 'another one']]) {
+      const line = await muteLine(server.port, 'the record')
+      const connection = await connect({ servers: line.url, reconnect: false })
       const log = openLog(server, { servers: undefined, connection, stream })
       // a batch, and one that is sent alone
       for (const value of ['a', 'b']) await log.append(value)
       const { writes } = log.log.stats()
-      server.send('SIGSTOP')
       const code = codeOf(log.append(value))
       await until(() => log.log.stats().writes > writes)
-      const drained = connection.drain()
+      connection.drain().catch(() => {})
       t.equal(await code, 'flumelog:unreachable')
-      server.send('SIGCONT')
-      await drained
-      await log.close()
+      line.close()
+      await connection.closed()
     }
   }))
 
