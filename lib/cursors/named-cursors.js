@@ -150,7 +150,8 @@ class NamedCursors {
       id = this.id
       await this.makeIdDurable()
       // otherwise it cannot be mapped
-      if (position().id === this.id) await this.makeRecordDurable(position().seq)
+      // up to `next`: a block that was sealed behind the record is not after a power cut, if its end is not durable
+      if (position().id === this.id) await this.makeRecordDurable(position().next - 1)
     }
   }
 
@@ -162,7 +163,7 @@ class NamedCursors {
     this.durableId = id
   }
 
-  /** @param {number} seq */
+  /** @param {number} seq of a record, or the last offset of its block */
   async makeRecordDurable (seq) {
     const { opened } = this.log.state
     const { writer, follower } = /** @type {import('../opening').Opened} */ (opened)

@@ -176,6 +176,17 @@ tape('the streams of a cursor take the options that make sense for them, and ref
   await log.close()
 })
 
+tape('a commit of the last record of a block makes durable that the block has no more', async (t) => {
+  const log = await open(testFolder(t)('log'), { blockSize: 64, sync: 'never' })
+  const seq = await log.append('x'.repeat(30), { sync: true })
+  await log.append('y'.repeat(30))
+  t.ok(log.stats().unsynced > 0)
+  const cursor = log.cursor('mailer')
+  await cursor.commit(seq)
+  t.equal(log.stats().unsynced, 0, 'after a power cut, nothing else is appended to it')
+  await log.close()
+})
+
 tape('errors of a cursor name its file with the path of the log as it was given', async (t) => {
   const folder = path.dirname(testFolder(t)('log'))
   const given = path.join(path.relative(process.cwd(), folder), 'log')
