@@ -33,6 +33,8 @@ class KnownClient {
     this.highest = stored
     /** Null: it is not connected. @type {import('./session').Session | null} */
     this.session = null
+    /** Whether the log was compacted since it has connected: it has not opened the file yet in which the log is now. */
+    this.isBehind = false
     /** It has said that it does not come back. */
     this.isLeaving = false
     this.absentSince = now
@@ -122,7 +124,7 @@ class KnownClients {
     const known = this.clients.get(id)
     const client = known ?? this.add(id, answered)
     client.forget(answered)
-    client.isLeaving = false
+    client.isBehind = client.isLeaving = false
     return { client, isUnknown: known === undefined }
   }
 
@@ -181,6 +183,7 @@ class KnownClients {
    * @param {number} distance by which what is not acknowledged has moved
    */
   moved (acknowledged, distance) {
+    for (const client of this.clients.values()) client.isBehind = client.session !== null
     for (const client of this.withPacked()) {
       for (const run of client.packed.filter(({ seq }) => seq >= acknowledged)) {
         run.seq += distance
@@ -192,6 +195,11 @@ class KnownClients {
 
   withPacked () {
     return [...this.clients.values()].filter(({ packed }) => packed.length > 0)
+  }
+
+  /** Whether one has not followed the last compaction. */
+  get hasBehind () {
+    return [...this.clients.values()].some(({ isBehind }) => isBehind)
   }
 
   /**

@@ -77,11 +77,12 @@ class Owner {
 
   /** @returns {import('../write/clients').Clients} */
   forWriter () {
-    const { clients, server } = this
+    const { clients, server, context: { settings } } = this
     return {
       flush: () => clients.flush(),
       rollBack: (acknowledged) => clients.rollBack(acknowledged),
       move: (map, distance) => server.moved(map, distance),
+      whenFollowed: () => server.whenFollowed(settings.timeout),
       rewritten: () => server.changed(),
       list: (end) => clients.list(end)
     }

@@ -44,6 +44,8 @@ class Server {
     this.log = null
     /** Connections that were ended because of what they had sent. */
     this.refusals = 0
+    /** Called when no client is behind a compaction. @type {(() => void) | null} */
+    this.onfollowed = null
     /** Those with something to send in this turn. @type {Set<Session>} */
     this.due = new Set()
     this.isTaking = false
@@ -95,6 +97,7 @@ class Server {
     before?.socket.destroy()
     client.session = session
     session.client = client
+    this.followed()
     // what it has sent before is stored first, or not: then it can be told which
     if (client.packed.length > 0) this.log.writer.wait(false, () => this.welcome(session, isUnknown), false)
     else this.welcome(session, isUnknown)
@@ -238,6 +241,28 @@ class Server {
     log.id = map.id
     this.clients.moved(log.writer.acknowledged, distance)
     for (const session of [...this.sessions]) if (session.hello !== null) session.end()
+  }
+
+  /** A client has followed, or does not come back. */
+  followed () {
+    if (!this.clients.hasBehind) this.onfollowed?.()
+  }
+
+  /**
+   * Only the map from before the last compaction is kept, so clients have to follow one before the next.
+   * @param {number} timeout milliseconds after which those that do not are left behind
+   * @returns {Promise<void>}
+   */
+  async whenFollowed (timeout) {
+    if (!this.clients.hasBehind) return
+    /** @type {import('../clock').Timer | null} */
+    let timer = null
+    await new Promise(resolve => {
+      this.onfollowed = () => resolve(null)
+      timer = this.clock.setTimeout(() => resolve(null), timeout)
+    })
+    this.onfollowed = null
+    this.clock.clearTimeout(timer)
   }
 
   /** @param {boolean} isHeld whether the listener keeps the process alive */

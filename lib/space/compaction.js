@@ -86,6 +86,8 @@ class Compaction {
     const { file, writer } = this
     const { path } = file.location
     try {
+      await writer.clients.whenFollowed()
+      this.throwIfStopped()
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
         this.throwIfStopped()
         await this.create(path, factor)

@@ -8,6 +8,7 @@
  * @property {(acknowledged: number) => void} rollBack what they sent is not in the file behind this offset
  * @property {(map: import('../space/offset-map').OffsetMap, distance: number) => void} move a compaction moves the log to another file, and what is not
  *   acknowledged by `distance`
+ * @property {() => Promise<void>} whenFollowed resolves when all have followed the last compaction
  * @property {() => void} rewritten blocks have changed that they may have read
  * @property {(end?: number) => import('../storage/metadata-text').ClientRuns} list what the next owner has to know of them, of records up to `end`; default: of all
  */
@@ -17,6 +18,7 @@ const NONE = {
   flush: () => null,
   rollBack: () => {},
   move: () => {},
+  whenFollowed: async () => {},
   rewritten: () => {},
   list: () => ({})
 }
