@@ -43,7 +43,8 @@ const LATER = {
 const forBrowsers = {
   name: 'browser',
   setup (builder) {
-    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name }) => {
+    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name, importer }) => {
+      if (importer === path.join(NODE, 'buffer.js')) return { path: require.resolve('buffer/') }
       const file = path.join(NODE, `${path.basename(name)}.js`)
       if (fs.existsSync(file)) return { path: file }
     })
