@@ -147,10 +147,15 @@ tape('a deletion in a block of which the rest is rolled back leaves a valid bloc
   const log = open(file, { sync: 'never' })
   const seqs = [await log.append(data(0)), await log.append(data(1))]
   // takes several writes; the deletion comes between them, when the first block is full in the file
-  file.fail('write', 2)
+  file.held.add('write')
   const batch = log.append(Array.from({ length: 30000 }, () => data(2))).catch(err => err.code)
-  await until(() => file.bytes.length > BLOCK_SIZE)
-  await log.del(seqs[0])
+  const first = await file.next('write')
+  first.finish()
+  const second = await file.next('write')
+  const deleted = log.del(seqs[0])
+  file.held.delete('write')
+  second.finish(Object.assign(new Error('made to fail'), { code: 'EIO' }))
+  await deleted
   t.equal(await batch, 'EIO')
   await log.append(Array.from({ length: 10 }, (_, i) => data(i + 2)))
   const rest = upTo(12, [0])
