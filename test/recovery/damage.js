@@ -122,7 +122,7 @@ tape('arbitrary bytes and mutilated logs end in an error with a code, after a bo
       if (code === 'opened') await useAll(log, bytes, random, count)
       await log.close().catch(codeOrThrow)
       if (options.readOnly) must(file.bytes.equals(bytes), 'a reader changed the file')
-      const { counts: { read: reads } } = file
+      const { counts: { read: reads = 0 } } = file
       // some walks, each of which reads what there is no more than once
       must(reads <= 100 + 10 * bytes.length / (log.log.blockSize), `${reads} reads of ${bytes.length} bytes in blocks of ${log.log.blockSize}`)
     } catch (err) {
