@@ -9,6 +9,7 @@ const fs = require('fs')
 const errors = require('./errors')
 const { enveloped } = require('./envelope')
 const { DeletedMessages } = require('./deleted-messages')
+const { hasMajority } = require('./majority')
 const { StreamIdentity } = require('./stream-identity')
 
 /** Milliseconds. A stream without a leader does not answer at all, so what is asked then is asked again soon. */
@@ -19,8 +20,6 @@ const RECONNECT_DELAY = 100
 const RETRY_DELAY = 50
 /** Until a server that does not answer is left for another one. */
 const PATIENCE = 4000
-/** Nanoseconds, in which the leader of a stream hears of the other servers several times. */
-const MAX_SILENCE = 5e9
 /** A server that hangs is noticed after two of them, even if nothing is asked. */
 const PING_INTERVAL = 5000
 /** Bytes per millisecond: a line that carries less is as good as none. */
@@ -400,16 +399,6 @@ class Connection {
     this.statuses?.stop()
     for (const subscription of this.subscriptions) if (!subscription.isClosed()) subscription.unsubscribe()
   }
-}
-
-/**
- * A leader that is cut off from the other servers still takes itself for the leader for some seconds, and then answers as one of several without a leader.
- * @param {import('@nats-io/jetstream').StreamInfo} info
- */
-function hasMajority ({ config: { num_replicas: replicas }, cluster }) {
-  if (replicas === 1) return true
-  const reached = (cluster?.replicas ?? []).filter(({ current, active }) => current || (active > 0 && active < MAX_SILENCE)).length
-  return Boolean(cluster?.leader) && reached >= Math.floor(replicas / 2)
 }
 
 /** @param {any} err @returns {boolean} whether there was no answer in time */
