@@ -79,6 +79,7 @@ class Pulling {
     this.progress = { records: 0, deleted: 0, seq: 0, lag: 0 }
     this.onProgress = () => {}
     this.abort = new AbortController()
+    this.reason = ''
     /** The code of its error, or the reason. */
     this.ended = JetStreamLog.pull({ servers: server.url, stream, timeout: server.timeout }, log.log, {
       ...more,
@@ -87,12 +88,15 @@ class Pulling {
         this.progress = progress
         this.onProgress()
       }
-    }).then(() => 'no error', err => err.code ?? err)
+    }).then(() => 'no error', (err) => {
+      this.reason = err.message
+      return err.code ?? err
+    })
   }
 
   /** @param {(progress: any) => boolean} isThere */
   async until (isThere) {
-    const failed = this.ended.then((end) => { throw new Error(`the pull has ended: ${end}`) })
+    const failed = this.ended.then((end) => { throw new Error(`the pull has ended: ${end} ${this.reason}`) })
     failed.catch(() => {})
     while (!isThere(this.progress)) await Promise.race([failed, new Promise(resolve => { this.onProgress = resolve })])
   }
