@@ -1,8 +1,9 @@
 'use strict'
 
 // Every caller that waits for an offset: appends until they are acknowledged, `onDrain`
-// until all before it is, `sync` until all before it is durable. Pure: the writer
-// says how far the log has come, and asks for the answers to be given. Each caller is answered exactly once, appends in the order of their calls.
+// until all before it is, `sync` until all before it is durable. Pure: the writer says how
+// far the log has come, and asks for the answers to be given. Each caller is answered exactly
+// once, appends in the order of their calls.
 
 const { rethrowLater } = require('../callbacks')
 const { CommitGroup } = require('./commit-group')
