@@ -2,6 +2,7 @@
 
 // Real NATS servers: one, or a cluster of three, on ports of their own, with files in a temporary folder.
 
+const crypto = require('crypto')
 const fs = require('fs')
 const net = require('net')
 const os = require('os')
@@ -30,15 +31,23 @@ function findServer () {
   return null
 }
 
+/**
+ * Below the ports that the system gives to connections (from 32768 on Linux, from 49152 elsewhere): one that tries to reach a
+ * server while it restarts may get the server's own port otherwise, and keep it.
+ */
+const [FIRST_PORT, END_PORT] = [20_000, 32_768]
+/** Those that this process has been given. @type {Set<number>} */
+const givenPorts = new Set()
+
 /** @returns {Promise<number>} a port that nothing listens on */
 function freePort () {
+  const port = FIRST_PORT + crypto.randomInt(END_PORT - FIRST_PORT)
+  if (givenPorts.has(port)) return freePort()
+  givenPorts.add(port)
   return new Promise((resolve, reject) => {
     const server = net.createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => resolve(port))
-    })
+    server.on('error', (/** @type {NodeJS.ErrnoException} */ error) => error.code === 'EADDRINUSE' ? resolve(freePort()) : reject(error))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 }
 
