@@ -29,7 +29,7 @@ const ROWS = [
 /** @param {string} folder */
 async function build (folder) {
   await bundle(folder)
-  const inject = path.join(__dirname, '..', 'lib', 'node', 'inject.mjs')
+  const inject = path.join(__dirname, 'inject.mjs')
   /** @type {esbuild.Plugin} */
   const plugin = {
     name: 'bench',
@@ -39,7 +39,7 @@ async function build (folder) {
       builder.onResolve({ filter: /^fs$/ }, ({ path: name }) => ({ path: name, namespace: 'empty' }))
       builder.onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {}' }))
       builder.onResolve({ filter: /^(path|util)$/ }, ({ path: name }) => ({ path: path.join(__dirname, '..', 'lib', 'node', `${name}.js`) }))
-      builder.onResolve({ filter: /^buffer$/, namespace: 'file' }, ({ importer }) => ({ path: importer.endsWith(path.join('node', 'buffer.js')) ? require.resolve('buffer/') : path.join(__dirname, '..', 'lib', 'node', 'buffer.js') }))
+      builder.onResolve({ filter: /^buffer$/, namespace: 'file' }, () => ({ path: require.resolve('buffer/') }))
     }
   }
   for (const store of new Set(ROWS.map(({ store }) => store))) {
