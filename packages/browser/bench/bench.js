@@ -23,7 +23,8 @@ const ROWS = [
   { name: 'flumelog-browser', store: 'ours', isWorker: true },
   { name: 'flumelog-browser, on a page', store: 'ours', isWorker: false },
   { name: 'sqlite-wasm', store: 'sqlite', isWorker: true },
-  { name: 'async-append-only-log', store: 'async-append-only-log', isWorker: false }
+  { name: 'async-append-only-log', store: 'async-append-only-log', isWorker: false },
+  { name: 'OPFS itself', store: 'opfs', isWorker: true }
 ].filter(({ name }) => only === undefined || name.includes(only))
 
 /** @param {string} folder */
@@ -126,7 +127,7 @@ function median (values) {
 function report (results, where) {
   const names = [...results.keys()]
   const [[, ours]] = results
-  const others = names.filter(name => !name.startsWith('flumelog'))
+  const others = names.filter(name => !name.startsWith('flumelog') && name !== 'OPFS itself')
   const lines = Object.keys(ours[0]).map((what) => {
     // of each round, the better of the others
     const ratio = median(ours.map((figures, round) => figures[what] / Math.max(...others.map(name => results.get(name)[round][what]))))
@@ -136,7 +137,7 @@ function report (results, where) {
   return `${table.map(cells => `| ${cells.join(' | ')} |`).join('\n')}\n\nMedians of ${ours.length} rounds. ${where}.\n`
 }
 
-const COLORS = ['#0072b2', '#56b4e9', '#d55e00', '#009e73']
+const COLORS = ['#0072b2', '#56b4e9', '#d55e00', '#009e73', '#999999']
 const BAR = 16
 const LABELS = 170
 const WIDTH = 420
@@ -147,7 +148,7 @@ function chart (results) {
   const [[, ours]] = results
   const parts = []
   let y = 24
-  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 190}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 190}" y="15">${name}</text>`))
+  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 180}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 180}" y="15">${name}</text>`))
   for (const what of Object.keys(ours[0])) {
     const rates = names.map(name => median(results.get(name).map(figures => figures[what])))
     const most = Math.max(...rates)
@@ -159,7 +160,7 @@ function chart (results) {
       y += BAR
     })
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="740" height="${y + 12}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>${parts.join('\n')}</svg>\n`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${names.length * 180}" height="${y + 12}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>${parts.join('\n')}</svg>\n`
 }
 
 main().catch((err) => {
