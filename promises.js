@@ -3,8 +3,7 @@
 
 'use strict'
 
-// A log with promises, async iterators and Node.js streams: a thin wrapper of the log
-// with callbacks.
+// A log with promises and async iterators: a thin wrapper of the log with callbacks.
 
 const openFlumeLog = require('./index')
 const { resultOf } = require('./lib/callbacks')
@@ -13,13 +12,11 @@ const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
 const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
-const { ReadStream, WriteStream } = require('./lib/wrappers/node-streams')
 const { sourceWith } = require('./lib/wrappers/options')
 const { Since } = require('./lib/wrappers/since')
 
 const streamOf = sourceWith('stream', ['signal'])
 const batchesOf = sourceWith('batches', ['signal'])
-const readStreamOf = sourceWith('createReadStream', ['signal', 'highWaterMark'])
 /** By the cursor with callbacks, so that a name has one in a log. @type {WeakMap<object, NamedCursor<any>>} */
 const namedCursors = new WeakMap()
 
@@ -28,7 +25,6 @@ const namedCursors = new WeakMap()
  * @typedef {import('./lib/types').CursorInfo} CursorInfo
  * @typedef {import('./lib/types').CommitOptions} CommitOptions
  * @typedef {import('./lib/types').Stats} Stats
- * @typedef {import('./lib/types').LogWriteStream} LogWriteStream
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
@@ -42,8 +38,6 @@ const namedCursors = new WeakMap()
  * @typedef {object} SignalOptions
  * @property {AbortSignal} [signal] ends the stream with its reason
  * @typedef {StreamOptions & SignalOptions} IteratorOptions
- * @typedef {StreamOptions & import('./lib/wrappers/node-streams').NodeStreamOptions} ReadStreamOptions
- * @typedef {import('./lib/wrappers/node-streams').NodeStreamOptions & import('./lib/types').SinkOptions} WriteStreamOptions
  */
 
 /**
@@ -72,7 +66,7 @@ const namedCursors = new WeakMap()
  */
 
 /**
- * A log with promises, async iterators and Node.js streams. What rejects is a `LogError`, or an error passed on unchanged.
+ * A log with promises and async iterators. What rejects is a `LogError`, or an error passed on unchanged.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
  */
@@ -445,26 +439,6 @@ class FlumeLog {
     // now, since `old: false` counts from this call on
     const source = batchesOf((options) => this.flumelog.batches(options), options)
     return new RecordIterator(source, options?.signal)
-  }
-
-  /**
-   * The records as a Node.js stream.
-   * @param {ReadStreamOptions} [options]
-   * @returns {import('stream').Readable} in object mode
-   */
-  createReadStream (options) {
-    const source = readStreamOf((options) => this.flumelog.stream(options), options)
-    return new ReadStream(source, options ?? {})
-  }
-
-  /**
-   * Appends what is written to it, in order. It accepts records ahead of what is stored, up to the log's
-   * `highWaterMark`; at `finish` all of them are stored.
-   * @param {WriteStreamOptions} [options]
-   * @returns {LogWriteStream}
-   */
-  createWriteStream (options) {
-    return new WriteStream(this.flumelog, options ?? {})
   }
 }
 

@@ -10,7 +10,6 @@ const fs = require('fs')
 const os = require('os')
 const path = require('path')
 const readline = require('readline')
-const { pipeline } = require('stream/promises')
 const { SingleBar, Presets } = require('cli-progress')
 const { open } = require('flumelog-random-access-file/promises')
 
@@ -24,10 +23,9 @@ async function main () {
   const bar = new SingleBar({ format: '{bar} {percentage} %, {eta_formatted} left' }, Presets.shades_classic)
   bar.start(fs.statSync(csv).size, 0)
   input.on('data', chunk => bar.increment(chunk.length))
-  const records = log.createWriteStream()
-  await pipeline(readline.createInterface({ input }), toRecords, records)
+  const { records } = await log.appendFrom(toRecords(readline.createInterface({ input })))
   bar.stop()
-  console.log(`${records.stored.records} records in ${file}`)
+  console.log(`${records} records in ${file}`)
   await log.close()
 }
 

@@ -239,11 +239,4 @@
  * @typedef {IteratorMembers<I> & AsyncIterableIterator<I> & AsyncDisposable} LogIterator
  */
 
-/**
- * @typedef {object} WriteStreamMembers
- * @property {Stored | null} stored what was stored, from `finish` on; null before
- *
- * @typedef {import('stream').Writable & WriteStreamMembers} LogWriteStream a Node.js stream in object mode, one record per chunk
- */
-
 module.exports = {}

@@ -25,7 +25,7 @@ const ABSENT = /^(os|child_process|worker_threads|\.\/backup\/backup|\.\/libc|\.
 /** What a page's worker loads later, by the modules that require it: these are in the file itself only. */
 const LATER = {
   [CORE]: {
-    'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor', './lib/wrappers/node-streams'],
+    'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor'],
     'lib/log.js': ['./cursors/named-cursors', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
     'lib/opening.js': ['./sharing/sharing', './space/open-reader', './space/retention'],
     'lib/read/get.js': ['./large-cursor'],

@@ -4,7 +4,6 @@
 
 const fs = require('fs')
 const path = require('path')
-const { once } = require('events')
 const pull = require('pull-stream')
 const test = require('tape')
 const FlumeLog = require('../..')
@@ -35,8 +34,6 @@ const PLACES = {
   sink: { option: 'sync', wrong: 'snyc', call: (log, options) => event(resolve => pull(pull.values(['x']), log.sink(options, resolve))).then(rethrow) },
   'stream, with promises': { of: 'stream', option: 'signal', wrong: 'singal', call: (log, options) => all(wrap(log).stream(options)) },
   'batches, with promises': { of: 'batches', option: 'live', wrong: 'life', call: (log, options) => all(wrap(log).batches(options)) },
-  createReadStream: { option: 'highWaterMark', wrong: 'highWatermark', call: (log, options) => wrap(log).createReadStream(options).toArray() },
-  createWriteStream: { option: 'sync', wrong: 'synch', call: (log, options) => written(wrap(log).createWriteStream(options)) },
   appendFrom: { option: 'signal', wrong: 'signl', call: (log, options) => wrap(log).appendFrom(['x'], options) },
   'since.next': { option: 'signal', wrong: 'sginal', call: (log, options) => changed(wrap(log), options) },
   'since.changes': { option: 'signal', wrong: 'signals', call: async (log, options) => { wrap(log).since.changes(options).return() } }
@@ -123,11 +120,6 @@ function rethrow (err) {
   if (err) throw err
 }
 
-async function written (stream) {
-  stream.end()
-  await once(stream, 'finish')
-}
-
 async function all (iterator) {
   for await (const item of iterator) if (item === null) break
 }
@@ -150,7 +142,6 @@ test('options that are inherited, or not enumerable, count in the log and in its
     const read = []
     for await (const record of wrap(log).stream(options)) read.push(record)
     t.deepEqual(read, expected)
-    t.deepEqual(await wrap(log).createReadStream(options).toArray(), expected)
   }
   await promises(log).close()
 })

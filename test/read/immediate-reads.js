@@ -45,8 +45,6 @@ for (const cacheSize of [0, 1 << 20]) {
     const items = []
     for await (const value of wrap(log.log).stream({ seqs: false })) items.push(String(value))
     t.deepEqual(items, expected, 'for await')
-    const readable = wrap(log.log).createReadStream({ seqs: false })
-    t.deepEqual((await readable.toArray()).map(String), expected, 'a Node.js stream')
     await log.close()
   })
 }

@@ -1,9 +1,9 @@
 // The log with promises, from an ES module.
 
-import { Readable, Transform, Writable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type LogWriteStream, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
@@ -198,12 +198,5 @@ for (const record of log.stream()) record
 
 // streams of Node.js
 
-const readable: Readable = log.createReadStream({ gt: 0, seqs: false, highWaterMark: 10, signal })
-const writable: Writable = log.createWriteStream({ sync: true, highWaterMark: 10, signal })
-const writing: LogWriteStream = log.createWriteStream()
-await pipeline(log.createReadStream(), new Transform({ objectMode: true }), writing, { signal })
-const stored: number | undefined = writing.stored?.records
-// @ts-expect-error no such option
-log.createReadStream({ from: 0 })
-// @ts-expect-error it writes at the end
-log.createWriteStream({ gt: 0 })
+const readable: Readable = Readable.from(log.stream({ gt: 0, seqs: false, signal }))
+const appended: number = (await pipeline(readable, (records) => log.appendFrom(records))).records

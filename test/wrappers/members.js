@@ -44,8 +44,8 @@ const COUNTERPARTS = {
   // tells flumedb which functions with callbacks to pass through
   methods: null
 }
-/** Members that only the log with promises has: the log that it wraps, and streams of Node.js. */
-const OWN = ['flumelog', 'createReadStream', 'createWriteStream']
+/** Members that only the log with promises has: the log that it wraps. */
+const OWN = ['flumelog']
 
 /** The names of all properties, inherited ones of classes included. */
 function membersOf (object) {

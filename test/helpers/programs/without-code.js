@@ -83,6 +83,4 @@ async function callAll (kind, log, reader) {
   await call('openOffsetMap', async () => (await log.openOffsetMap?.())?.close())
   await call('trim', () => log.trim({ lt: seqs[0] }))
   await call('stats', () => log.stats())
-  await call('createReadStream', () => list(log.createReadStream()))
-  await call('createWriteStream', () => new Promise((resolve, reject) => log.createWriteStream().on('error', reject).on('finish', resolve).end('e')))
 }
