@@ -12,7 +12,7 @@ const { pathFile } = require('../../lib/storage/path-file')
 const { verify } = require('../../lib/maintenance/verify')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { filesIn, newFile, testFolder } = require('../helpers/folder')
-const { CountedReads, hookedFile } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { makeLog, overwrite } = require('../helpers/logs')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
@@ -114,29 +114,15 @@ test('corruption in the middle of the tail is found', async (t) => {
 })
 
 test('an unreadable block is reported, and all others are checked', async (t) => {
-  const BAD = [4 * 64, 2900 * 64]
-  const onread = ({ offset, size }, run, cb) => {
-    const isBad = BAD.some(at => offset < at + 10 && offset + size > at)
-    if (isBad) cb(Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }))
-    else run()
-  }
   const bytes = Buffer.concat(Array.from({ length: 3000 }, (_, i) => sealedBlock(64, [dataOf(20, i % 250 + 1)])))
   bytes[2000 * 64 + 5] ^= 1
-  const { ranges, counts } = await verify(hookedFile(newFile(bytes), READ_ONLY, { onread }))
+  const file = new ControlledFile(newFile(bytes))
+  file.failing.add('read')
+  file.isMeant = ({ offset, size }) => [4 * 64, 2900 * 64].some(at => offset < at + 10 && offset + size > at)
+  const { ranges, counts } = await verify(file.logFile(READ_ONLY))
   t.deepEqual(ranges.map(({ start, end }) => [start, end]), [[4 * 64, 5 * 64], [2000 * 64, 2001 * 64], [2900 * 64, 2901 * 64]])
-  t.equal(ranges[0].reason, 'cannot be read: EIO: i/o error, read')
+  t.equal(ranges[0].reason, 'cannot be read: EIO: made to fail, read')
   t.equal(counts.records, 2997)
-})
-
-test('the file is read once, in large chunks', async (t) => {
-  const blocks = 1000
-  const file = newFile(Buffer.concat(Array.from({ length: blocks }, () => sealedBlock(4096, [dataOf(4000)]))))
-  const { reads, onread } = new CountedReads()
-  const { counts } = await verify(hookedFile(file, READ_ONLY, { onread }))
-  t.equal(counts.records, blocks)
-  const read = reads.reduce((sum, { size }) => sum + size, 0)
-  t.ok(reads.length < 16, `${reads.length} reads`)
-  t.ok(read < blocks * 4096 * 1.1, `${read} bytes read of ${blocks * 4096}`)
 })
 
 test('nothing is reported as corrupt while another process appends and deletes', async (t) => {

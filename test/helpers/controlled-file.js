@@ -18,10 +18,12 @@ class ControlledFile {
     this.name = name
     /** How often each kind was asked for. @type {Record<string, number>} */
     this.counts = {}
-    /** Bytes that were to be read. */
-    this.bytesRead = 0
+    /** What was to be read. @type {Array<{ offset: number, size: number }>} */
+    this.reads = []
     /** Bytes of each write. @type {number[]} */
     this.writes = []
+    /** A read or write is held, or fails, only if this is so of it. @type {(call: { offset: number, size: number }) => boolean} */
+    this.isMeant = () => true
     /** How many of the next operations of each kind succeed before one fails; none does if there is no number. @type {Record<string, number>} */
     this.left = {}
     /** The code of the error. */
@@ -40,6 +42,16 @@ class ControlledFile {
   }
 
   /**
+   * Of a disk on which a write that does not fit fails.
+   * @param {number} capacity in bytes
+   */
+  static withRoomFor (capacity) {
+    const file = new ControlledFile()
+    file.failing.add('write')
+    return Object.assign(file, { code: 'ENOSPC', isMeant: ({ offset, size }) => offset + size > capacity })
+  }
+
+  /**
    * The n-th of the next operations of a kind fails.
    * @param {string} kind
    * @param {number} [n]
@@ -50,10 +62,12 @@ class ControlledFile {
 
   /**
    * @param {string} kind
+   * @param {{ offset: number, size: number }} [call]
    * @returns {Error | null} why it fails
    */
-  start (kind) {
+  start (kind, call) {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
+    if (call !== undefined && !this.isMeant(call)) return null
     const isNext = this.left[kind] === 0
     if (this.left[kind] !== undefined && --this.left[kind] < 0) delete this.left[kind]
     return isNext || this.failing.has(kind) ? Object.assign(new Error(`${this.code}: made to fail, ${kind}`), { code: this.code }) : null
@@ -63,15 +77,16 @@ class ControlledFile {
    * @param {string} kind
    * @param {(cb: (err: Error | null, ...results: any[]) => void) => void} run
    * @param {(err: Error | null, ...results: any[]) => void} cb
+   * @param {{ offset: number, size: number }} [call]
    */
-  operation (kind, run, cb) {
-    const failure = this.start(kind)
+  operation (kind, run, cb, call = undefined) {
+    const failure = this.start(kind, call)
     if (failure !== null) return setImmediate(cb, failure)
     const done = (err, ...results) => {
       cb(err, ...results)
       this.ondone(kind)
     }
-    if (!this.held.has(kind)) return run(done)
+    if (!this.held.has(kind) || (call !== undefined && !this.isMeant(call))) return run(done)
     const finish = (/** @type {Error | undefined} */ err) => {
       this.pending = this.pending.filter(one => one.finish !== finish)
       if (err) cb(err)
@@ -93,6 +108,12 @@ class ControlledFile {
     }
   }
 
+  /** Lets all of a kind finish. @param {string} kind */
+  release (kind) {
+    this.held.delete(kind)
+    for (const one of this.pending) if (one.kind === kind) one.finish()
+  }
+
   /**
    * @param {import('../../lib/options').Settings} settings
    * @returns {import('../../lib/storage/path-file').LogFile}
@@ -101,20 +122,20 @@ class ControlledFile {
     const file = pathFile(this.name, settings)
     const plain = { ...file }
     this.controlMetadata(file.metadata)
-    const reading = (size, run, cb) => {
-      this.bytesRead += size
-      this.operation('read', run, cb)
+    const reading = (offset, size, run, cb) => {
+      this.reads.push({ offset, size })
+      this.operation('read', run, cb, { offset, size })
     }
-    const writing = (size, run, cb) => {
+    const writing = (offset, size, run, cb) => {
       this.writes.push(size)
-      this.operation('write', run, cb)
+      this.operation('write', run, cb, { offset, size })
     }
     return Object.assign(file, {
-      read: (offset, size, cb) => reading(size, done => plain.read(offset, size, done), cb),
-      readSmall: (offset, size, isShared, cb) => reading(size, done => plain.readSmall(offset, size, isShared, done), cb),
-      readMany: (offset, sizes, into, cb) => reading(sizes.reduce((sum, size) => sum + size, 0), done => plain.readMany(offset, sizes, into, done), cb),
-      write: (offset, data, cb) => writing(data.length, done => plain.write(offset, data, done), cb),
-      writeMany: (offset, buffers, cb) => writing(sizeOf(buffers), done => plain.writeMany(offset, buffers, done), cb),
+      read: (offset, size, cb) => reading(offset, size, done => plain.read(offset, size, done), cb),
+      readSmall: (offset, size, isShared, cb) => reading(offset, size, done => plain.readSmall(offset, size, isShared, done), cb),
+      readMany: (offset, sizes, into, cb) => reading(offset, sizes.reduce((sum, size) => sum + size, 0), done => plain.readMany(offset, sizes, into, done), cb),
+      write: (offset, data, cb) => writing(offset, data.length, done => plain.write(offset, data, done), cb),
+      writeMany: (offset, buffers, cb) => writing(offset, sizeOf(buffers), done => plain.writeMany(offset, buffers, done), cb),
       truncate: (length, cb) => this.operation('truncate', done => plain.truncate(length, done), cb),
       punch: (offset, length, cb) => this.operation('punch', done => plain.punch(offset, length, done), cb),
       sync: (cb) => {

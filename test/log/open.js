@@ -10,9 +10,10 @@ const test = require('tape')
 const FlumeLog = require('../..')
 const { createLog } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
 const { promises } = require('../helpers/promises')
 const { newFile, testFolder } = require('../helpers/folder')
-const { hookedFile, openHooked } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { sealedBlock, tailOf, dataOf } = require('../helpers/bytes')
 const { collect, codeOf, event } = require('../helpers/reading')
 
@@ -181,7 +182,7 @@ test('a missing file is created, but not with readOnly', async (t) => {
 test('every call fails with the error of a file that cannot be opened or read', async (t) => {
   for (const what of ['open', 'size', 'read']) {
     const settings = settingsOf({})
-    const file = hookedFile(newFile(tailOf([dataOf(50)])), settings, {})
+    const file = pathFile(newFile(tailOf([dataOf(50)])), settings)
     file[what] = (...args) => args.pop()(Object.assign(new Error('no'), { code: 'EIO' }))
     await everyCallFails(t, createLog(file, settings), 'EIO')
   }
@@ -341,9 +342,12 @@ test('a stream or scan that has not reached its end when the log is closed ends 
   await first.append(Array.from({ length: 400 }, (_, i) => Buffer.alloc(60000, i % 255 + 1)))
   await first.close()
   // the second time, a log that is closed meanwhile is closed before its reads
-  for (const onread of [(_, run) => run(), (_, run) => setImmediate(run)]) {
-    const log = promises(openHooked({ onread }, { cacheSize: 0 }, file))
+  for (const isLate of [false, true]) {
+    const controlled = new ControlledFile(file)
+    const log = controlled.open({ cacheSize: 0 })
     await log.onReady()
+    if (isLate) controlled.held.add('read')
+    controlled.onpending = () => setImmediate(() => controlled.pending[0]?.finish())
     const ends = []
     for (const reverse of [false, true]) {
       let left = 30

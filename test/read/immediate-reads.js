@@ -2,11 +2,14 @@
 
 // Reads that are answered before their calls return: every way of reading gets everything, on a flat stack.
 
+const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
+const { pathFile } = require('../../lib/storage/path-file')
 const { wrap } = require('../../promises')
 const { newFile } = require('../helpers/folder')
-const { openImmediate } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 const { collect, event, frames } = require('../helpers/reading')
 
@@ -19,6 +22,21 @@ async function fileOf (count) {
   await log.append(Array.from({ length: count }, (_, i) => valueOf(i)))
   await log.close()
   return file
+}
+
+/** A log whose reads are answered before their calls return, as small ones of the page cache are. */
+function openImmediate (name, options) {
+  const settings = settingsOf(options)
+  const readNow = (offset, buffers, cb) => {
+    const fd = fs.openSync(name, 'r')
+    fs.readvSync(fd, buffers, offset)
+    fs.closeSync(fd)
+    cb(null, buffers)
+  }
+  return createLog(Object.assign(pathFile(name, settings), {
+    readSmall: (offset, size, isShared, cb) => readNow(offset, [Buffer.alloc(size)], (err, [data]) => cb(err, data)),
+    readMany: (offset, sizes, into, cb) => readNow(offset, into ?? sizes.map(size => Buffer.alloc(size)), cb)
+  }), settings)
 }
 
 for (const cacheSize of [0, 1 << 20]) {

@@ -12,7 +12,7 @@ const { checksumByParts, checksumOf } = require('../../lib/format/checksum')
 const { maxRecordSize, FRAME_SIZE, LENGTH_SIZE } = require('../../lib/format/layout')
 const { sealedBlock } = require('../helpers/bytes')
 const { newFile } = require('../helpers/folder')
-const { CountedReads, openHooked } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { codeOf } = require('../helpers/reading')
@@ -152,28 +152,28 @@ async function getAll (log, index) {
 }
 
 test('a get in a block that was cached before reads a part of it', async (t) => {
-  const counted = new CountedReads()
-  const log = promises(openHooked(counted, SIZES, newFile(bytes)))
+  const file = new ControlledFile(newFile(bytes))
+  const log = file.open(SIZES)
   await log.onReady()
   t.equal(await getAll(log, 1), null)
   for (const index of [0, 1, 26, 27, 50, 99]) {
-    counted.forget()
+    file.reads.length = 0
     t.equal(await getAll(log, index), null, `record ${index}`)
-    const whole = counted.reads.filter(({ size }) => size === BLOCK_SIZE).length
-    t.ok(whole < 10 && counted.reads.length > 80, `${counted.reads.length} reads, ${whole} of them of a block`)
-    t.ok(counted.reads.every(({ size }) => size === BLOCK_SIZE || size <= PART_SIZE + RECORD_SIZE))
+    const whole = file.reads.filter(({ size }) => size === BLOCK_SIZE).length
+    t.ok(whole < 10 && file.reads.length > 80, `${file.reads.length} reads, ${whole} of them of a block`)
+    t.ok(file.reads.every(({ size }) => size === BLOCK_SIZE || size <= PART_SIZE + RECORD_SIZE))
   }
   await log.close()
 })
 
 test('a block that is read again and again is cached', async (t) => {
-  const counted = new CountedReads()
-  const log = promises(openHooked(counted, SIZES, newFile(bytes)))
+  const file = new ControlledFile(newFile(bytes))
+  const log = file.open(SIZES)
   await log.onReady()
   await getAll(log, 1)
-  counted.forget()
+  file.reads.length = 0
   for (let index = 0; index < 100; index++) await log.get(seqOf(3, index))
-  const sizes = counted.reads.map(({ size }) => size)
+  const sizes = file.reads.map(({ size }) => size)
   t.ok(sizes.length > 1 && sizes.length < 20, `${sizes.length} reads`)
   t.deepEqual(sizes.filter(size => size === BLOCK_SIZE), [BLOCK_SIZE])
   t.equal(sizes.pop(), BLOCK_SIZE)

@@ -5,7 +5,7 @@
 const test = require('tape')
 const FlumeLog = require('../..')
 const { promises } = require('../helpers/promises')
-const { CountedReads, openHooked } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { sealedBlock, tailOf } = require('../helpers/bytes')
 const { newFile } = require('../helpers/folder')
 const { collect, codeOf } = require('../helpers/reading')
@@ -39,8 +39,8 @@ function bytesOf (numbers) {
 const seqOf = (index) => Math.floor(index / A_BLOCK) * BLOCK_SIZE + index % A_BLOCK * 8
 
 function openOver (numbers, options) {
-  const counted = new CountedReads()
-  return { counted, ...promises(openHooked(counted, { codec, blockSize: BLOCK_SIZE, ...options }, newFile(bytesOf(numbers)))) }
+  const file = new ControlledFile(newFile(bytesOf(numbers)))
+  return { file, ...file.open({ codec, blockSize: BLOCK_SIZE, ...options }) }
 }
 
 /** The expected result, by linear search. */
@@ -78,22 +78,22 @@ test('a search on a log of thousands of blocks reads at most log2(blocks) + 2 of
   const blocks = 5000
   const numbers = range(blocks * A_BLOCK, i => 2 * i + 2)
   const bytes = bytesOf(numbers)
-  const file = newFile(bytes)
+  const name = newFile(bytes)
   t.equal(Math.ceil(bytes.length / BLOCK_SIZE), blocks)
   const most = Math.floor(Math.log2(blocks)) + 2
   const wanted = [0, 1, 2, 3, 13, 14, 15, 59998, 59999, 60000, 60001, ...range(150, i => (i * 7919 * 31) % 60003)]
   let worst = 0
   const wrong = []
   for (const number of wanted) {
-    const counted = new CountedReads()
-    const log = promises(openHooked(counted, { codec, cacheSize: CACHE_SIZE }, file))
+    const file = new ControlledFile(name)
+    const log = file.open({ codec, cacheSize: CACHE_SIZE })
     await log.onReady()
-    counted.forget()
+    file.reads.length = 0
     const is = await found(log, atLeast(number))
     const shouldBe = firstOf(numbers, atLeast(number))
     if (JSON.stringify(is) !== JSON.stringify(shouldBe)) wrong.push({ number, is, shouldBe })
-    if (counted.reads.some(({ offset, size }) => offset % BLOCK_SIZE !== 0 || size !== BLOCK_SIZE)) wrong.push({ number, reads: counted.reads })
-    worst = Math.max(worst, counted.reads.length)
+    if (file.reads.some(({ offset, size }) => offset % BLOCK_SIZE !== 0 || size !== BLOCK_SIZE)) wrong.push({ number, reads: file.reads })
+    worst = Math.max(worst, file.reads.length)
     await log.close()
   }
   t.deepEqual(wrong, [])
@@ -105,9 +105,9 @@ test('a search reads no block twice, and no cached block at all', async (t) => {
   const numbers = range(1000 * A_BLOCK, i => i + 1)
   const log = openOver(numbers)
   await log.onReady()
-  log.counted.forget()
+  log.file.reads.length = 0
   for (const number of [3000, 3001, 2999, 3000]) await log.search(atLeast(number))
-  const offsets = log.counted.reads.map(({ offset }) => offset)
+  const offsets = log.file.reads.map(({ offset }) => offset)
   t.equal(new Set(offsets).size, offsets.length)
   t.ok(offsets.length <= 13, `${offsets.length} reads`)
   await log.close()

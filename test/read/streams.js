@@ -9,7 +9,7 @@ const pull = require('pull-stream')
 const Spec = require('pull-spec')
 const FlumeLog = require('../..')
 const { newFile } = require('../helpers/folder')
-const { openHooked } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { promises } = require('../helpers/promises')
 const { modelOf } = require('../helpers/model')
 const { collect, collectSource, codeOf, event, isSame } = require('../helpers/reading')
@@ -525,21 +525,20 @@ test('a live stream skips a record that is deleted while the stream waits or lag
 })
 
 test('a live stream yields a record only after it is written', async (t) => {
-  let release = null
-  const log = promises(openHooked({ onwrite: (_, run) => release === null ? run() : release.then(run) }))
+  const file = new ControlledFile()
+  const log = file.open()
   await log.append('first')
   const got = []
   const source = log.log.stream({ live: true, values: false })
   drain(source, seq => got.push(seq))
-  let go
-  release = new Promise(resolve => { go = resolve })
+  file.held.add('write')
   const appended = log.append('second')
   for (let i = 0; i < 5; i++) await immediate()
   t.deepEqual(got, [0])
   t.equal(log.log.since.value, 0)
   t.deepEqual(await collect(log.log, { values: false }), [0], 'nor does any other')
   t.equal(await codeOf(log.get(9)), 'flumelog:not-found')
-  go()
+  file.release('write')
   await appended
   t.deepEqual(got, [0, 9])
   await log.close()

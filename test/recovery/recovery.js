@@ -18,6 +18,7 @@ const { deletionOf } = require('../../lib/format/deletions')
 const { testFolder } = require('../helpers/folder')
 const { collect } = require('../helpers/reading')
 
+const bytesRead = (file) => file.reads.reduce((sum, { size }) => sum + size, 0)
 const MIB = 1024 * 1024
 const SYNC_BYTES = 2 * MIB
 
@@ -31,7 +32,7 @@ tape('opening after a crash reads a few times syncBytes, whatever the size of th
     const again = after.open({ syncBytes: SYNC_BYTES })
     await again.onReady()
     // what is not durable, and as much behind the recovery point: to find the end, and to write it once more
-    t.ok(after.bytesRead < 6 * SYNC_BYTES, `${size / MIB} MiB: ${after.bytesRead} bytes were read`)
+    t.ok(bytesRead(after) < 6 * SYNC_BYTES, `${size / MIB} MiB: ${bytesRead(after)} bytes were read`)
     await again.close()
   }
 })
@@ -44,7 +45,7 @@ tape('opening a log that was closed reads a few blocks', async (t) => {
   const file = new ControlledFile(name)
   const again = file.open()
   await again.onReady()
-  t.ok(file.bytesRead <= 4 * 65536, `${file.bytesRead} bytes were read`)
+  t.ok(bytesRead(file) <= 4 * 65536, `${bytesRead(file)} bytes were read`)
   await again.close()
 })
 

@@ -6,8 +6,8 @@ const fs = require('fs')
 const tape = require('tape')
 const FlumeLog = require('../..')
 const { open } = require('../../promises')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { testFolder } = require('../helpers/folder')
-const { openSmall } = require('../helpers/hooked-file')
 const { collect, codeOf, event } = require('../helpers/reading')
 const { promises } = require('../helpers/promises')
 
@@ -263,7 +263,7 @@ tape('a closed log, and a read-only one, say so', async (t) => {
 })
 
 tape('if the record because of which an append is refused is not stored, both get the error, and the next one is compared with what is', async (t) => {
-  const log = promises(openSmall(100))
+  const log = ControlledFile.withRoomFor(100).open()
   await log.append('a')
   const answers = await Promise.all([log.append('x'.repeat(200), { after: 0 }), log.append('b', { after: 0 }), log.append('c', { after: 5 })].map(outcome))
   t.deepEqual(answers.map(({ code }) => code), ['ENOSPC', 'ENOSPC', 'ENOSPC'])

@@ -3,34 +3,11 @@
 // Appends around a failed write: which of them fail with it, and which are stored.
 
 const test = require('tape')
-const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { dataOf } = require('../helpers/bytes')
-const { openSmall } = require('../helpers/hooked-file')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
-
-test('an append made while a write is pending fails with that write: records never follow a gap', async (t) => {
-  const { events, log, append, close } = await logWithOneRecord()
-  const answers = []
-  await new Promise((resolve) => {
-    events.onfull = () => {
-      delete events.onfull
-      log.append(dataOf(100, 3), (err) => {
-        answers.push(['small', err?.code])
-        resolve()
-      })
-    }
-    log.append(dataOf(6000, 2), (err) => answers.push(['large', err?.code]))
-  })
-  t.deepEqual(answers, [['large', 'ENOSPC'], ['small', 'ENOSPC']], 'both get the error, in the order of the calls')
-  t.equal((await collect(log)).length, 1, 'neither is stored')
-  t.deepEqual(log.stats().inFlight, { records: 0, bytes: 0 })
-
-  await append(dataOf(100, 4))
-  t.deepEqual(await firstBytes(log), [1, 4], 'the next one is')
-  await close()
-})
 
 test('an append made by a caller that has been told of the failed write is stored', async (t) => {
   const { log, close } = await logWithOneRecord()
@@ -62,16 +39,15 @@ test('an append without a callback that fails is reported by the next onDrain, s
 })
 
 test('sync calls back when the write that it waits for fails, and no further fsync is made', async (t) => {
-  const { events, log, close } = await logWithOneRecord()
-  let syncs = 0
-  events.onsync = () => { syncs++ }
+  const { file, log, close } = await logWithOneRecord()
+  file.counts.sync = 0
   const failed = new Promise(resolve => log.append(dataOf(6000, 2), resolve))
   t.error(await new Promise(resolve => log.sync(resolve)), 'the append got the error; what is left is durable')
   t.equal((await failed).code, 'ENOSPC')
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
-  t.ok(syncs <= 1, `${syncs} fsync`)
+  t.ok(file.counts.sync <= 1, `${file.counts.sync} fsync`)
   await close()
-  t.ok(syncs <= 2, 'and one when the log is closed, since the file was truncated')
+  t.ok(file.counts.sync <= 2, 'and one when the log is closed, since the file was truncated')
 })
 
 test('if what a failed write has left cannot be truncated, the log accepts nothing until it is opened again, and finds there what is whole', async (t) => {
@@ -104,11 +80,10 @@ async function valuesOf (log) {
 }
 
 async function logWithOneRecord () {
-  const events = {}
-  const log = openSmall(5000, events)
-  const { append, close } = promises(log)
+  const file = ControlledFile.withRoomFor(5000)
+  const { log, append, close } = file.open()
   await append(dataOf(100, 1))
-  return { events, log, append, close }
+  return { file, log, close }
 }
 
 async function firstBytes (log) {

@@ -7,7 +7,6 @@ const pull = require('pull-stream')
 const FlumeLog = require('../..')
 const { ControlledFile } = require('../helpers/controlled-file')
 const { newFile } = require('../helpers/folder')
-const { openHeld } = require('../helpers/hooked-file')
 const { promises } = require('../helpers/promises')
 
 const MIB = 1024 * 1024
@@ -60,8 +59,9 @@ tape('an atomic batch is accepted or rejected as a whole', async (t) => {
 })
 
 tape('a rejected append calls back before the appends in flight are written', async (t) => {
-  const { log: held, release } = openHeld({ highWaterMark: 10, overflow: 'reject' })
-  const log = promises(held)
+  const file = new ControlledFile()
+  file.held.add('write')
+  const log = file.open({ highWaterMark: 10, overflow: 'reject' })
   await log.onReady()
   const order = []
   const first = log.append('0123456789').then(() => order.push('stored'))
@@ -76,7 +76,7 @@ tape('a rejected append calls back before the appends in flight are written', as
   log.log.highWaterMark = 5
   order.push(await codeOf(log.append('z')))
   t.deepEqual(log.log.stats().inFlight, { records: 3, bytes: 12 })
-  release()
+  file.release('write')
   await Promise.all([first, second, third])
   t.deepEqual(order, ['flumelog:overflow', 'flumelog:overflow', 'flumelog:overflow', 'stored', 'stored, with a higher mark', 'stored, since all are queued'])
   await log.close()
@@ -161,8 +161,9 @@ tape('a sink accepts asynchronous records, and keeps those received before its s
 })
 
 tape('a sink fills the buffer up to highWaterMark, then waits until half of it is written', async (t) => {
-  const { log: held, release } = openHeld({ highWaterMark: 1000 })
-  const log = promises(held)
+  const file = new ControlledFile()
+  file.held.add('write')
+  const log = file.open({ highWaterMark: 1000 })
   await log.onReady()
   let made = 0
   /** Bytes in flight whenever it resumed. */
@@ -179,7 +180,7 @@ tape('a sink fills the buffer up to highWaterMark, then waits until half of it i
   await new Promise(setImmediate)
   t.equal(made, 10, 'no more is read than the mark allows')
   t.equal(log.log.stats().inFlight.bytes, 1000)
-  release()
+  file.release('write')
   t.equal((await sunk).stored.records, 200)
   t.ok(resumedAt.length > 0 && resumedAt.every(bytes => bytes <= 500), `it went on ${resumedAt.length} times, with at most ${Math.max(...resumedAt)} bytes in flight`)
   await log.close()
