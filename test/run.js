@@ -41,7 +41,7 @@ const PRELOAD = isNode ? ['--require', path.join(__dirname, 'helpers', 'bundled-
 /** The slowest files, started first so that none of them runs alone at the end. The first of those with the package makes it. */
 const FIRST = [
   'package/package.js', 'sharing/conditional.js', 'view/browser.js', 'view/browser-access.js', 'view/browser-filter.js', 'jetstream/cluster.js', 'jetstream/bounds.js', 'package/style.js', 'bin/docs.js', 'recovery/damage.js', 'package/types.js', 'package/pages.js', 'recovery/kills.js',
-  'bin/usage.js', 'package/comparison.js', 'read/buffer-pool.js', 'read/bounds.js', 'bin/dump-range.js', 'backup/backup.js', 'sharing/plain-client.js',
+  'bin/usage.js', 'read/buffer-pool.js', 'read/bounds.js', 'bin/dump-range.js', 'backup/backup.js', 'sharing/plain-client.js',
   'bin/repair.js', 'package/aligned-offset.js', 'write/full-disk.js', 'read/memory.js', 'bin/screen.js', 'bin/append-shared.js', 'bin/dump.js', 'read/followers.js'
 ]
 /** Directories without tests; the others mirror lib/. */
