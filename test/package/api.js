@@ -158,6 +158,7 @@ function propertiesOf (file, type) {
   const comment = read(file).match(/\/\*\*(?:(?!\*\/)[^])*\*\//g).find(comment => isIt.test(comment))
   const [own] = comment.slice(comment.search(isIt) + 1).split('@typedef')
   const properties = own.split('@property ').slice(1).map(text => /^\{(.*)\} \[?(\w+)\]?([^]*)$/.exec(text.replace(/\n \*( {3})?/g, ' ')))
+  if (properties.some(match => match[3].trim() === '')) throw new Error(`a property of ${type} has no description, which editors would show`)
   return Object.fromEntries(properties.map(([, type, name, description]) => [name, { type: type.replace(/import\('[^']*'\)\./g, ''), description }]))
 }
 

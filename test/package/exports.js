@@ -8,7 +8,6 @@ const path = require('path')
 const { spawnSync } = require('child_process')
 const tape = require('tape')
 const { testFolder } = require('../helpers/folder')
-const { packed } = require('../helpers/installed')
 
 const ROOT = path.join(__dirname, '..', '..')
 const { name, exports: entries } = require('../../package.json')
@@ -25,49 +24,11 @@ const EXPORTS = {
     'scanRangeOf', 'deletionRangeOf']
 }
 
-const USE = `
-  const log = await open('log')
-  const seq = await log.append('stored')
-  console.log(String(await log.get(seq)))
-  for await (const { value } of log.stream()) console.log(String(value))
-  await log.close()
-  const blocks = await openBlocks('log')
-  console.log((await verify('log')).counts.records, blocks.end)
-  await blocks.close()
-  const flumelog = FlumeLog('log', { readOnly: true })
-  flumelog.get(seq, (err, value) => {
-    console.log(String(err ?? value))
-    flumelog.close()
-  })`
-
-tape('every entry point can be required', (t) => {
-  const output = run(t, 'program.cjs', `
-    const FlumeLog = require('${name}')
-    const { open } = require('${name}/promises')
-    const { verify } = require('${name}/maintenance')
-    const { openBlocks } = require('${name}/blocks')
-    async function main () {${USE}}
-    main()`)
-  t.equal(output, 'stored\nstored\n1 10\nstored\n')
-  t.end()
-})
-
-tape('every entry point can be imported', (t) => {
-  const output = run(t, 'program.mjs', `
-    import FlumeLog from '${name}'
-    import { open } from '${name}/promises'
-    import { verify } from '${name}/maintenance'
-    import { openBlocks } from '${name}/blocks'
-    ${USE}`)
-  t.equal(output, 'stored\nstored\n1 10\nstored\n')
-  t.end()
-})
-
 tape('import and require return the same', (t) => {
   const output = run(t, 'program.mjs', `
     import { createRequire } from 'module'
     const require = createRequire(import.meta.url)
-    for (const entry of ${JSON.stringify(Object.keys(EXPORTS))}) {
+    for (const entry of ${JSON.stringify(Object.keys(entries).filter(entry => entries[entry].types !== undefined))}) {
       const module = '${name}' + entry.slice(1)
       const imported = await import(module)
       const required = require(module)
@@ -75,20 +36,6 @@ tape('import and require return the same', (t) => {
       console.log(entry, imported.default === required && names.every(name => imported[name] === required[name]), ...names)
     }`)
   t.equal(output, Object.entries(EXPORTS).map(([entry, names]) => [entry, true, ...names].join(' ') + '\n').join(''))
-  t.end()
-})
-
-tape('the package contains the code and the types of each entry point', (t) => {
-  const files = packed().files.map(({ path }) => path)
-  const isPacked = (file) => files.includes(file.split(path.sep).join('/'))
-  const modules = Object.entries(entries ?? {}).filter(([, { types }]) => types !== undefined)
-  t.deepEqual(modules.map(([entry]) => entry), Object.keys(EXPORTS))
-  for (const [entry, { types, default: code }] of modules) {
-    t.ok(fs.existsSync(path.join(ROOT, code)), `${entry}: ${code} is there`)
-    t.ok(isPacked(path.join('dist', code)), `${code} is packed`)
-    t.ok(isPacked(path.normalize(types)), `${types} is packed`)
-    t.equal(path.normalize(types), path.join('types', code.replace(/\.js$/, '.d.ts')), 'it is what is made of the code')
-  }
   t.end()
 })
 
