@@ -14,6 +14,7 @@
 // This needs a stream without replicas, over a connection to the server that has it: another server may lose some of what it passes on, and a
 // replicated stream takes one message with an expectation at a time, and has no fixed cost of batches, either.
 
+const { AccountSpace } = require('./account-space')
 const { BatchSender, MAX_BYTES, keyOf } = require('./batch-sender')
 const { directGet } = require('./direct-get')
 const errors = require('./errors')
@@ -58,6 +59,7 @@ class AppendSender extends BatchSender {
     this.counts = counts
     this.server = server
     this.bodies = `${own}.body`
+    this.space = new AccountSpace(connection)
     if (server !== null) this.filter = `${own}.*`
     /** The sequence of the last head; 0: the next records are one. */
     this.head = 0
@@ -110,6 +112,20 @@ class AppendSender extends BatchSender {
   }
 
   /**
+   * A replicated stream stores a batch as a whole.
+   * @param {Uint8Array[]} records
+   * @param {() => Promise<import('./batch-sender').Answer>} send
+   * @returns {Promise<Error | null>}
+   */
+  async tryToSend (records, send) {
+    const { connection: { identity, label }, subject } = this
+    this.earlier = 0
+    const isWhole = records.length === 1 || identity.isReplicated
+    if (!isWhole && !await this.space.isThereFor(records, subject)) return errors.serverFull(label, new Error('the storage of the account does not suffice'))
+    return super.tryToSend(records, send)
+  }
+
+  /**
    * What was sent one by one, and the head after it, may be between messages of others.
    * @param {number} before
    * @param {Uint8Array[]} records
@@ -155,7 +171,7 @@ class AppendSender extends BatchSender {
    * @returns {Promise<Array<Outcome | null>>} what became of them; null: that is not known
    */
   async fly (records) {
-    const { connection, connection: { identity, transport: { TimeoutError } } } = this
+    const { connection, connection: { identity } } = this
     const { last } = identity
     /** @type {Flight} */
     const flight = { outcomes: new Array(records.length).fill(null), left: records.length, end: () => {} }
@@ -163,13 +179,10 @@ class AppendSender extends BatchSender {
     this.flying += records.length
     const { flying } = this
     const begin = performance.now()
-    /** @type {NodeJS.Timeout | undefined} */
-    let timer
     try {
       this.counts.writes++
-      await connection.attemptSending(sizeOf(records), () => new Promise((resolve, reject) => {
+      await connection.attemptSending(sizeOf(records), () => new Promise((resolve) => {
         flight.end = () => resolve(undefined)
-        timer = setTimeout(() => reject(new TimeoutError()), connection.requestTimeout)
         this.sendAlone(records, flight)
       }))
       const took = performance.now() - begin
@@ -183,7 +196,6 @@ class AppendSender extends BatchSender {
     } catch {
       // the stream tells
     }
-    clearTimeout(timer)
     for (let i = 0; i < records.length; i++) this.flights.delete(String(first + i))
     this.flying -= records.length
     return flight.outcomes

@@ -24,6 +24,8 @@ const PATIENCE = 4000
 const PING_INTERVAL = 5000
 /** Bytes per millisecond: a line that carries less is as good as none. */
 const SLOWEST_LINE = 16
+/** Bytes that any line carries at once. */
+const SMALL = 16 * 1024
 
 /** @typedef {import('./options').Settings} Settings */
 
@@ -292,14 +294,28 @@ class Connection {
    * The same for a request with data.
    * @template T
    * @param {number} bytes
-   * @param {() => Promise<T>} start
-   * @returns {Promise<T>}
+   * @param {() => Promise<T>} start sends it in the same turn
+   * @returns {Promise<T>} rejects with TimeoutError when the server has had the data for `REQUEST_TIMEOUT`, and has not answered
    */
   async attemptSending (bytes, start) {
     this.sending += bytes
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
+    let isEnded = false
     try {
-      return await this.attempt(start)
+      return await this.attempt(() => new Promise((resolve, reject) => {
+        const startTimer = (/** @type {number} */ milliseconds) => {
+          clearTimeout(timer)
+          if (!isEnded) timer = setTimeout(() => reject(new this.transport.TimeoutError()), milliseconds)
+        }
+        startTimer(this.requestTimeout)
+        start().then(resolve, reject)
+        // the server answers a ping when it has all that was sent before
+        if (this.sending > SMALL) this.nats.flush().then(() => startTimer(REQUEST_TIMEOUT), () => {})
+      }))
     } finally {
+      isEnded = true
+      clearTimeout(timer)
       this.sending -= bytes
     }
   }

@@ -52,6 +52,8 @@ class Publisher {
     this.next = 0
     /** Records of the call at `next` that were sent. */
     this.sent = 0
+    /** Calls that are to be sent in batches of their own, since there was no space for all of them. */
+    this.separate = 0
     /** @type {Batch | null} */
     this.batch = null
     /** Batches whose records were sent one by one, in order. @type {Batch[]} */
@@ -235,15 +237,22 @@ class Publisher {
       while (batch.parts.length > 0) {
         const outcomes = batch.records.length === 0 ? [] : await sender.store(batch.records, batch.parts.some(({ call }) => call.wasSent), batch.terms)
         if (outcomes.length === batch.records.length) this.batch = null
+        // the condition of an array is met once its first record is stored
+        if (outcomes.length > 0) batch.terms = NO_TERMS
         this.settle(batch, outcomes)
       }
     } catch (err) {
       if (sender.learnLimit(err, batch.records.length)) return this.takeBack(batch)
+      const isFull = /** @type {any} */ (err).code === 'ENOSPC'
+      if (isFull && batch.parts.filter(({ records }) => records > 0).length > 1) {
+        this.separate = batch.parts.length
+        return this.takeBack(batch)
+      }
       if (/** @type {any} */ (err).code === 'flumelog:conflict') this.refuse(batch, /** @type {import('flumelog-random-access-file/parts').LogError} */ (err))
       else {
         const failure = await this.withdraw(batch, /** @type {Error} */ (err))
         this.batch = null
-        this.fail(batch, failure)
+        this.fail(batch, failure, isFull)
       }
     }
     // whoever waited for these records may append others, which then are in the next batch: without them, each batch would have half of the records
@@ -310,7 +319,7 @@ class Publisher {
     const { maxBytes } = /** @type {AppendSender} */ (this.sender)
     for (; this.next < this.queue.length; this.next++, this.sent = 0) {
       const call = this.queue[this.next]
-      if (hasTerms(batch) || (hasTerms(call) && batch.records.length > 0)) break
+      if (hasTerms(batch) || ((hasTerms(call) || this.separate > 0) && batch.records.length > 0)) break
       call.error = this.problemOf(call)
       if (call.error !== null) {
         batch.parts.push({ call, records: 0 })
@@ -328,6 +337,7 @@ class Publisher {
       }
       if (this.sent > before || call.records.length === 0) batch.parts.push({ call, records: this.sent - before })
       if (this.sent < call.records.length) break
+      if (this.separate > 0) this.separate--
     }
     if (this.next === this.queue.length || this.next > MAX_RECORDS) {
       this.queue = this.queue.slice(this.next)
@@ -393,20 +403,25 @@ class Publisher {
   }
 
   /**
-   * A batch could not be stored: nothing that was appended after it is, until now.
+   * A batch could not be stored, and what was appended after it until now is not, either.
    * @param {Batch} batch
    * @param {Error} err
+   * @param {boolean} [isFull] whether there was no space for it: there may be for less
    */
-  fail ({ parts }, err) {
-    const failed = [...new Set([...parts.map(({ call }) => call), ...this.queue.slice(this.next)])]
-    this.queue = []
+  fail ({ parts }, err, isFull = false) {
+    const failed = new Set(parts.map(({ call }) => call))
+    const refused = parts.find(({ records }) => records > 0)?.call
+    const mayFit = (/** @type {Call} */ { records, bytes }) => isFull && refused !== undefined && (records.length < refused.records.length || bytes < refused.bytes)
+    const waiting = this.queue.slice(this.next).filter(call => !failed.has(call))
+    for (const call of waiting) if (!mayFit(call)) failed.add(call)
+    this.queue = waiting.filter(mayFit)
     this.next = 0
     this.sent = 0
     for (const { records, bytes, stored } of failed) {
       const left = records.slice(stored)
       this.forget(left.length, stored === 0 ? bytes : sizeOf(left))
     }
-    callAll(failed.map(({ cb, error }) => () => cb?.(error ?? err)), undefined)
+    callAll([...failed].map(({ cb, error }) => () => cb?.(error ?? err)), undefined)
     this.release()
   }
 

@@ -3,6 +3,7 @@
 // Appends to a simulated server, over connections that break at any moment: what was sent before may arrive after it was sent again, and others
 // store messages in between. Each record is stored once, in order, under the seq that was acknowledged, or not at all if its append got an error. The
 // first one of a conditional append is stored right after the message of the condition. One with the key of another is not stored, and gets its seq.
+// Of a batch for which there is no space, a server without replicas stores a part.
 
 const test = require('tape')
 const { headers } = require('@nats-io/transport-node')
@@ -28,13 +29,14 @@ class Stream {
   /** @param {() => number} random */
   constructor (random) {
     this.random = random
-    /** All that were ever stored. @type {Array<{ seq: number, subject: string, text: string, isDeleted: boolean }>} */
+    /** All that were ever stored. @type {Array<{ seq: number, subject: string, text: string, isDeleted: boolean, isWithdrawn: boolean }>} */
     this.messages = []
     this.batches = new Map()
     /** Seqs by keys. @type {Map<string, number>} */
     this.keys = new Map()
     // with replicas, the server looks for the key first
     this.comparesKeysFirst = random() < 0.5
+    this.isReplicated = false
   }
 
   get last () {
@@ -67,7 +69,16 @@ class Stream {
     batch.push({ subject, text, head })
     if (head.get('Nats-Batch-Commit') === '') return null
     this.batches.delete(id)
-    return this.expects(batch[0]) ?? { seq: batch.map(({ subject, text }) => this.store(subject, text)).at(-1) }
+    const refusal = this.expects(batch[0])
+    if (refusal !== null || this.hasSpace) return refusal ?? { seq: batch.map(({ subject, text }) => this.store(subject, text)).at(-1) }
+    // it says that there is no space when the first message comes, and otherwise nothing
+    for (const { subject, text } of batch.slice(0, this.random() * batch.length)) this.store(subject, text)
+    return this.random() < 0.5 ? null : { error: FULL }
+  }
+
+  /** Whether it has space for what comes next. A replicated one stores a batch as a whole. */
+  get hasSpace () {
+    return this.isReplicated || this.random() < 0.8
   }
 
   /** @returns {object} the answer */
@@ -96,7 +107,7 @@ class Stream {
 
   store (subject, text, key = '') {
     const seq = this.last + 1
-    this.messages.push({ seq, subject, text, key, isDeleted: false })
+    this.messages.push({ seq, subject, text, key, isDeleted: false, isWithdrawn: false })
     return seq
   }
 }
@@ -118,12 +129,11 @@ class Network {
     this.settings = { stream: 'S' }
     this.failure = null
     this.isConnected = true
-    this.isReplicated = false
+    this.deleted = { add () {} }
     this.sending = 0
     this.requestTimeout = 60_000
     const { stream } = this
-    const network = this
-    this.identity = { get last () { return stream.last }, get isReplicated () { return network.isReplicated }, note () {}, noteStored () {}, verify: async () => {} }
+    this.identity = { get last () { return stream.last }, get isReplicated () { return stream.isReplicated }, note () {}, noteStored () {}, verify: async () => {} }
     /** On their way, in order: messages and questions. */
     this.wire = []
     /** The messages of each connection that has broken, in order. Some of the first of them may arrive any time. @type {any[][]} */
@@ -148,11 +158,19 @@ class Network {
       }
     }
     this.manager = {
+      getAccountInfo: () => new Promise(resolve => this.wire.push({
+        ask: () => ({ storage: random() < 0.1 ? 1e6 : 0, limits: { max_storage: 1e6 } }),
+        answer: resolve
+      })),
       streams: {
-        getMessage: (stream, { last_by_subj: last, seq: from, next_by_subj: next }) => new Promise(resolve => this.wire.push({
+        deleteMessage: (name, seq) => new Promise(resolve => this.wire.push({
+          ask: () => Object.assign(stream.messages[seq - 1], { isDeleted: true, isWithdrawn: true }),
+          answer: resolve
+        })),
+        getMessage: (name, { last_by_subj: last, seq: from, next_by_subj: next }) => new Promise(resolve => this.wire.push({
           ask: () => {
             // one of several servers may take itself for the leader, and lag behind
-            const end = this.isReplicated && this.random() < 0.3 ? this.stream.last - Math.floor(this.random() * 10) : this.stream.last
+            const end = stream.isReplicated && this.random() < 0.3 ? this.stream.last - Math.floor(this.random() * 10) : this.stream.last
             const seq = last === undefined ? this.stream.from(from, next, end)[0]?.seq ?? 0 : this.stream.lastOf(last, end)
             if (next === undefined && last === undefined && seq !== from) return null
             if (seq === 0) return null
@@ -291,7 +309,7 @@ async function run (seed) {
   const network = new Network(random)
   const publisher = new Publisher('stream S', { highWaterMark: 1e9, overflow: 'queue' }, { lastSeq: 0, advance () {} })
   const server = random() < 0.7 ? SERVER : null
-  network.isReplicated = server === null
+  network.stream.isReplicated = server === null
   publisher.start(/** @type {any} */ (network), 'S', Infinity, server)
   const sender = /** @type {any} */ (publisher.sender)
   // the times that records take decide here: by chance
@@ -330,7 +348,7 @@ async function run (seed) {
     await new Promise(resolve => setImmediate(resolve))
   }
   for (const queue of network.late) for (const message of queue) network.stream.receive(message)
-  const own = network.stream.messages.filter(({ subject }) => subject.startsWith(OWN))
+  const own = network.stream.messages.filter(({ subject, isWithdrawn }) => subject.startsWith(OWN) && !isWithdrawn)
   const numbers = own.map(({ text }) => Number(text.toString().slice('record '.length)))
   if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1])) return `the order is ${numbers.join(' ')}`
   const stored = new Map(own.map(({ text, seq }) => [text.toString(), seq]))
