@@ -15,6 +15,8 @@ const errors = require('./errors')
 const NO_STREAM = 10059
 /** Milliseconds between two questions to a cluster whose leader may have to catch up. */
 const RETRY_DELAY = 50
+/** The most milliseconds of an answer that count as time in which it could: an outage does not. */
+const MOST_PER_ANSWER = 1000
 
 /**
  * @typedef {import('@nats-io/jetstream').StreamInfo} StreamInfo
@@ -89,8 +91,9 @@ class StreamIdentity {
    */
   async check (ask) {
     const { connection, connection: { settings: { timeout } } } = this
-    for (const deadline = performance.now() + timeout; ;) {
+    for (let waited = 0; ;) {
       const { last } = this
+      const askedAt = performance.now()
       let problem
       try {
         const info = await ask()
@@ -100,9 +103,10 @@ class StreamIdentity {
         if (!this.isKnown || !isMissing(err)) throw err
         problem = 'the stream was deleted'
       }
-      if (!this.isReplicated || performance.now() >= deadline) throw this.replaced(problem)
+      if (!this.isReplicated || waited >= timeout) throw this.replaced(problem)
       await new Promise(resolve => setTimeout(resolve, RETRY_DELAY))
       if (connection.failure !== null) throw connection.failure
+      waited += Math.min(performance.now() - askedAt, MOST_PER_ANSWER)
     }
   }
 
