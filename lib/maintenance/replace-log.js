@@ -65,7 +65,7 @@ async function replaceLog (name, origin) {
     metadata.logStatus = () => fs.promises.stat(name)
     await metadata.replace(next)
   } finally {
-    metadata.release()
+    await metadata.close()
   }
   await settleMap(name, origin.id)
   await syncFolder(folder)
@@ -103,7 +103,7 @@ async function placeLog (name, unfinished, given, origin) {
     for (const file of beside) await fs.promises.rm(file, { force: true })
     throw err
   } finally {
-    metadata.release()
+    await metadata.close()
   }
 }
 

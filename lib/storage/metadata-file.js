@@ -268,6 +268,12 @@ class MetadataFile {
     if (fd !== -1) fs.closeSync(fd)
   }
 
+  /** The same, and nothing reads it any more. */
+  close () {
+    this.release()
+    return this.reader.close()
+  }
+
   /** Removes what a process has left that was killed. */
   async removeUnfinished () {
     if (fs.existsSync(this.filename + NEW)) await fs.promises.unlink(this.filename + NEW).catch(nullIfMissing)

@@ -107,8 +107,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
     close: (cb) => io.close(() => {
-      metadata.release()
-      metadata.reader.close().catch(() => {})
+      metadata.close().catch(() => {})
       callbackify(() => opened.close())(cb)
     })
   }

@@ -33,6 +33,18 @@ async function recordsIn (file) {
   return records
 }
 
+/** @returns {string[]} the files that this process has open */
+function openFiles () {
+  return fs.readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [fs.readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      // the directory itself, which was open while it was read
+      return []
+    }
+  })
+}
+
 const lines = (count, from = 0) => Array.from({ length: count }, (_, i) => `record ${from + i} ${'x'.repeat(i % 90)}`)
 
 async function seqsOf (log) {
@@ -466,6 +478,18 @@ test('a backup of a log that has been compacted since is made anew, and has its 
   t.equal(restored.id, log.id, 'also when it is restored')
   t.deepEqual(await seqsOf(restored), seqs)
   await restored.close()
+})
+
+test('a backup that replaces an earlier one leaves no file of it open', { skip: process.platform !== 'linux' && 'the open files of a process are listed on Linux' }, async (t) => {
+  const folder = testFolder(t)
+  const log = await open(folder('log'))
+  await log.append(lines(100))
+  for (let backups = 0; backups < 3; backups++) {
+    await log.backup(folder('copy'))
+    await log.compact()
+  }
+  t.deepEqual(openFiles().filter(name => name.startsWith(folder('copy'))), [])
+  await log.close()
 })
 
 test('a backup of a log that has been compacted twice since is made anew, unless nothing beside it says that it is one', async (t) => {
