@@ -20,13 +20,13 @@ const DIST = path.join(__dirname, 'dist')
 const CORE = path.dirname(require.resolve('flumelog-random-access-file/package.json'))
 /** What index.js exports, besides `open`. */
 const FUNCTIONS = ['exportFiles', 'importFiles', 'removeLog', 'listLogs']
-/** What the log loads for that which is refused in a browser: `backup`, and locks and holes without a package. */
-const ABSENT = /^(os|child_process|worker_threads|\.\/backup\/backup|\.\/libc|\.\/libc-locks)$/
+/** What the log loads for locks and holes without a package. */
+const ABSENT = /^(os|child_process|worker_threads|\.\/libc|\.\/libc-locks)$/
 /** What a page's worker loads later, by the modules that require it: these are in the file itself only. */
 const LATER = {
   [CORE]: {
     'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor'],
-    'lib/log.js': ['./cursors/named-cursors', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
+    'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
     'lib/opening.js': ['./sharing/sharing', './space/open-reader', './space/retention'],
     'lib/read/get.js': ['./large-cursor'],
     'lib/read/record-cursor.js': ['./large-cursor'],

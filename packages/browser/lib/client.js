@@ -565,8 +565,9 @@ class RemoteLog extends Readable {
   /** @param {any} options */
   trim (options) { return this.request('trim', options) }
   /** @param {any} [options] */
-  /** @param {any} [options] */
   compact (options = {}) { return this.request('compact', options) }
+  /** @param {string} target @param {any} [options] */
+  backup (target, options = {}) { return this.request('backup', target, options) }
   stats () { return this.request('stats') }
   sync () { return this.request('sync') }
   drained () { return this.request('drained') }

@@ -3,7 +3,7 @@
 // The files of logs that are closed: as Node.js has them, to be exported and imported.
 
 const { mountClosed, unmount } = require('./mounts')
-const { Volume, directoryName, hasFiles, rootDirectory } = require('./volume')
+const { Volume, directoryName, hasLog, rootDirectory } = require('./volume')
 const { failure, translated } = require('./errors')
 
 /** Bytes that are stored, or are a part of a gap. */
@@ -53,7 +53,7 @@ async function importFiles (name, files) {
   const volume = await Volume.mount(name, false)
   const added = []
   try {
-    if (volume.inodes.size > 0) throw failure('EEXIST', 'import', name)
+    if (volume.inodes.has(name)) throw failure('EEXIST', 'import', name)
     for (const file of given) {
       const inode = await volume.create()
       added.push({ name: name + file.name.slice(log.length), inode })
@@ -116,7 +116,10 @@ async function removeLog (name) {
 async function listLogs () {
   const root = await rootDirectory()
   const names = []
-  for await (const [key, directory] of root.entries()) if (await hasFiles(directory)) names.push(decodeURIComponent(key))
+  for await (const [key, directory] of root.entries()) {
+    const name = decodeURIComponent(key)
+    if (await hasLog(directory, name)) names.push(name)
+  }
   return names.sort()
 }
 

@@ -5,7 +5,6 @@
 const openFlumeLog = require('flumelog-random-access-file')
 const { FlumeLog } = require('flumelog-random-access-file/promises')
 const { mount, unmount } = require('./mounts')
-const { failure } = require('./errors')
 
 class Log extends FlumeLog {
   /** @type {Promise<void> | null} */
@@ -17,9 +16,18 @@ class Log extends FlumeLog {
     return this.#closed
   }
 
-  /** @returns {Promise<any>} */
-  async backup () {
-    throw failure('flumelog:unsupported', 'there is no second file to back up to in a browser: close the log, and use exportFiles()')
+  /**
+   * @param {string} target the name of another log, which is not open
+   * @param {import('flumelog-random-access-file/promises').BackupOptions} [options]
+   * @returns {Promise<any>}
+   */
+  async backup (target, options) {
+    await mount(target, false)
+    try {
+      return await super.backup(target, options)
+    } finally {
+      await unmount(target)
+    }
   }
 }
 

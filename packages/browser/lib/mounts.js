@@ -44,8 +44,8 @@ async function mountClosed (name) {
   while (closing.has(name)) await closing.get(name)
   if (volumes.has(name)) throw locked(name)
   const volume = await mount(name, true)
-  if (volume.inodes.size > 0) return volume
-  // an import that was interrupted: nothing of it stays
+  if (volume.inodes.has(name)) return volume
+  // an import or a backup that was interrupted: nothing of it stays
   await unmount(name)
   throw failure('ENOENT', 'open', name)
 }

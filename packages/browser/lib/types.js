@@ -74,6 +74,7 @@
  * @property {(seq: number | number[] | import('flumelog-random-access-file/promises').DeletionRange) => Promise<void>} del
  * @property {(options: { lt: number }) => Promise<number>} trim
  * @property {(options?: any) => Promise<any>} compact
+ * @property {(target: string, options?: import('flumelog-random-access-file/promises').BackupOptions) => Promise<import('flumelog-random-access-file/promises').BackedUp>} backup to another log of this origin, which is not open
  * @property {(range: any, onRecord: (bytes: any, start: number, end: number, seq: number) => boolean | void) => Promise<void>} scan
  * @property {(name: string) => Cursor<T>} cursor
  * @property {() => Promise<import('flumelog-random-access-file').CursorInfo[]>} cursors

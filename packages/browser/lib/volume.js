@@ -24,6 +24,8 @@ const SLOT_SIZE = 64 * 1024
 const RELEASE_TIME = 2000
 const RETRY_INTERVAL = 20
 
+let devices = 0
+
 /**
  * @typedef {object} SyncHandle a FileSystemSyncAccessHandle
  * @property {(bytes: Uint8Array, options: { at: number }) => number} read
@@ -44,6 +46,8 @@ class Volume {
     this.name = name
     this.directory = directory
     this.table = table
+    /** As `dev` of stat(2): files of two volumes may have the same number. */
+    this.device = ++devices
     /** @type {Map<string, Inode>} */
     this.inodes = new Map()
     /** Whether several workers have it open. */
@@ -137,11 +141,11 @@ class Volume {
   }
 
   /**
-   * Gives all of them their names in one step, durably.
+   * Gives all of them their names in one step, durably. No other file has one then.
    * @param {Array<{ name: string, inode: Inode }>} files
    */
   addAll (files) {
-    this.writeTable(new Map([...this.inodes, ...files.map(({ name, inode }) => /** @type {const} */ ([name, inode]))]))
+    this.writeTable(new Map(files.map(({ name, inode }) => /** @type {const} */ ([name, inode]))))
     for (const { inode } of files) inode.names++
     this.sync()
   }
@@ -185,8 +189,8 @@ class Volume {
       await this.removed
       this.closeHandles()
     }
-    // no log was created
-    if (this.inodes.size === 0) await (await rootDirectory()).removeEntry(directoryName(this.name), { recursive: true }).catch(() => {})
+    // no log was created, as by a backup or an import that was interrupted
+    if (!this.inodes.has(this.name)) await (await rootDirectory()).removeEntry(directoryName(this.name), { recursive: true }).catch(() => {})
   }
 
   closeHandles () {
@@ -305,12 +309,13 @@ function tableIn (bytes) {
 
 /**
  * @param {any} directory of a log, which may be open
- * @returns {Promise<boolean>} false: an import into it was interrupted, or has not ended
+ * @param {string} name of the log
+ * @returns {Promise<boolean>} false: an import or a backup into it was interrupted, or has not ended
  */
-async function hasFiles (directory) {
+async function hasLog (directory, name) {
   try {
     const file = await (await directory.getFileHandle(NAMES)).getFile()
-    return Object.keys(tableIn(new Uint8Array(await file.arrayBuffer())).files).length > 0
+    return name in tableIn(new Uint8Array(await file.arrayBuffer())).files
   } catch (err) {
     // it may have been removed meanwhile
     if (/** @type {any} */ (err).name === 'NotFoundError') return false
@@ -318,4 +323,4 @@ async function hasFiles (directory) {
   }
 }
 
-module.exports = { Volume, NAMES, SLOT_SIZE, directoryName, directoryOf, hasFiles, openWhenReleased, readTable, rootDirectory }
+module.exports = { Volume, NAMES, SLOT_SIZE, directoryName, directoryOf, hasLog, openWhenReleased, readTable, rootDirectory }

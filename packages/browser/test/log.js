@@ -231,6 +231,45 @@ inBrowser(({ open, insecureAddress, browser }) => {
     t.ok(again.allocated < before, `imported, it takes ${again.allocated} bytes`)
   })
 
+  test('a log that is open, shared or not, is backed up to another one, which gets what is new the next time; Node.js opens it', async (t) => {
+    const folder = testFolder(t)
+    for (const options of [{}, { shared: true }].slice(0, isFirefox ? 1 : 2)) {
+      const name = options.shared ? 'shared-source' : 'source'
+      const found = await inWorker(page, `async ({ open, listLogs }, { name, options }) => {
+        const valueOf = ${valueOf}
+        const all = ${all}
+        const why = promise => promise.then(() => 'done', err => err.code)
+        const log = await open(name, { codec: 'json', blockSize: 4096, ...options })
+        await (${fill})(log, ${RECORDS})
+        const copy = name + '-copy'
+        const first = await log.backup(copy)
+        await log.append({ i: 'more' })
+        const second = await log.backup(copy)
+        await log.compact()
+        const third = await log.backup(copy)
+        const other = await open(name + '-other')
+        await other.append('x')
+        const refused = [await why(log.backup(name)), await why(log.backup(name + '-other')), await why(log.backup('a/b'))]
+        await other.close()
+        refused.push(await why(log.backup(name + '-other')), await why(log.backup(name + '-aborted', { signal: AbortSignal.abort(Object.assign(new Error(), { code: 'ABORTED' })) })))
+        const records = await all(log)
+        await log.close()
+        const opened = await open(copy, { codec: 'json', blockSize: 4096 })
+        const backup = await all(opened)
+        await opened.close()
+        return { full: [first, second, third].map(({ incremental }) => !incremental), refused, records, backup, logs: (await listLogs()).filter(each => each.startsWith(name)) }
+      }`, { name, options })
+      t.deepEqual(found.full, [true, false, true])
+      t.deepEqual(found.backup, found.records)
+      t.deepEqual(found.refused, ['flumelog:invalid', 'flumelog:locked', 'flumelog:invalid', 'flumelog:invalid', 'ABORTED'])
+      t.deepEqual(found.logs, [name, `${name}-copy`, `${name}-other`])
+      write(folder('.'), await page.evaluate(exported, `${name}-copy`))
+      const log = await openInNode(folder(`${name}-copy`), { codec: 'json' })
+      t.deepEqual(await all(log), found.records)
+      await log.close()
+    }
+  })
+
   test('a worker that has a log open can open it again to read, and follows it, but not to write', async (t) => {
     const found = await inWorker(page, async ({ open }) => {
       const log = await open('followed', { codec: 'json' })

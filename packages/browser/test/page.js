@@ -52,6 +52,11 @@ inBrowser(({ dist, open }) => {
       let progress = 0
       const { records } = await log.compact({ onProgress: ({ bytes }) => { progress = bytes } })
       found.compacted = [records, progress > 0, log.id !== '0', (await all(log, { reverse: true, limit: 1 }))[0].value]
+      let copied = 0
+      const { incremental } = await log.backup('page-backup', { onProgress: ({ bytes }) => { copied = bytes } })
+      const backup = await open('page-backup', { codec: 'json', readOnly: true })
+      found.backup = [incremental, copied > 0, backup.since.value === log.since.value]
+      await backup.close()
       found.stats = (await log.stats()).appended.records > 0
       await log.sync()
       await log.close()
@@ -77,6 +82,7 @@ inBrowser(({ dist, open }) => {
       scanned: 102,
       cursor: [true, 11, 'mine'],
       trimmed: true,
+      backup: [false, true, true],
       stored: { records: 2500, bytes: 2500 * 10, seq: true },
       stats: true,
       closed: ['flumelog:closed', 'flumelog:closed', 'flumelog:closed']

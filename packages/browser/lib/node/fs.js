@@ -12,7 +12,7 @@ const { promisify } = require('./util')
 const constants = { O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2, O_CREAT: 64, O_EXCL: 128, O_TRUNC: 512, COPYFILE_EXCL: 1 }
 const { O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC } = constants
 /** @type {Record<string, number>} */
-const FLAGS = { r: 0, 'r+': O_RDWR, w: O_WRONLY | O_CREAT | O_TRUNC, wx: O_WRONLY | O_CREAT | O_EXCL, 'w+': O_RDWR | O_CREAT | O_TRUNC, 'wx+': O_RDWR | O_CREAT | O_EXCL }
+const FLAGS = { r: 0, 'r+': O_RDWR, a: O_WRONLY | O_CREAT, w: O_WRONLY | O_CREAT | O_TRUNC, wx: O_WRONLY | O_CREAT | O_EXCL, 'w+': O_RDWR | O_CREAT | O_TRUNC, 'wx+': O_RDWR | O_CREAT | O_EXCL }
 const FOLDER = '/'
 const FILE_MODE = 0o100600
 const FOLDER_MODE = 0o040700
@@ -118,7 +118,7 @@ class Status {
    */
   constructor (inode, numberOf) {
     this.isFolder = inode === null
-    this.dev = numberOf(1)
+    this.dev = numberOf(inode === null ? 0 : inode.volume.device)
     this.ino = numberOf(inode === null ? 0 : inode.id)
     inode?.volume.refresh()
     this.nlink = numberOf(inode === null ? 1 : inode.names)
@@ -274,6 +274,11 @@ const calls = {
   rm (path, { force = false } = {}) {
     if (!force || exists(path)) calls.unlink(path)
   },
+  link (from, to) {
+    const inode = find(from, 'link')
+    if (exists(to)) throw failure('EEXIST', 'link', to)
+    volumeOf(to, 'link').change(to.slice(FOLDER.length), inode)
+  },
   rename (from, to) {
     const inode = find(from, 'rename')
     const volume = volumeOf(to, 'rename')
@@ -312,6 +317,7 @@ const calls = {
     throw failure('ENOSYS', 'mkdir', path)
   },
   // files have no owner, and no mode
+  chmod () {},
   fchmod () {},
   fchown () {}
 }

@@ -16,6 +16,8 @@ const cursor = events.cursor('mine')
 await cursor.commit(await cursor.ready())
 const { records, bytes: size, seq: last } = await events.appendFrom([{ at: 3 }])
 console.log(records + size + last, events.since.value)
+const { incremental } = await events.backup('copy', { full: true })
+console.log(incremental)
 await events.close()
 
 const own = await open('own', { codec: { encode: (value: Date) => value.toISOString(), decode: (text: string) => new Date(text), buffer: false } })
