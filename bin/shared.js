@@ -62,7 +62,7 @@ async function isShared (file) {
   const { path } = locate(file, true)
   const address = new Address(path)
   // the clients of an owner that is gone: one of them is about to become the owner
-  const metadata = await new MetadataReader(`${path}.meta`, true).read()
+  const metadata = await new MetadataReader(`${path}.meta`).read()
   if (metadata !== null && Object.keys(metadata.metadata.clients).length > 0) return true
   if (process.platform === 'win32') return await answers(address)
   const found = await fs.promises.lstat(address.name).catch(() => null)

@@ -52,11 +52,8 @@ function createError (code, message, details) {
 
 exports.createError = createError
 
-/** @param {number | null} pid of the process that has a file locked; null: it is not known */
-function holder (pid) {
-  if (pid === null) return 'another process, or another log object of this one,'
-  return pid === process.pid ? 'another log object of this process' : `process ${pid}`
-}
+/** What has a file locked, as far as it is known. */
+const HOLDER = 'another process, or another log object of this one,'
 
 /**
  * @param {string} filename
@@ -299,12 +296,9 @@ exports.blockSize = (filename, given, found, blockSize) => createError('flumelog
   `${filename}: blockSize is ${given}, but ${found}`,
   { filename, ...(blockSize === undefined ? {} : { blockSize }) })
 
-/**
- * @param {string} filename
- * @param {number | null} pid of the process that has it locked; null: it is not known
- */
-exports.locked = (filename, pid) => createError('flumelog:locked',
-  `${filename}: another writer has the log open${pid === null ? '' : pid === process.pid ? ' in this process' : ` in process ${pid}`}; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
+/** @param {string} filename */
+exports.locked = (filename) => createError('flumelog:locked',
+  `${filename}: ${HOLDER} has the log open for writing (fuser finds the process); close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
 
 /**
  * @param {string} filename
@@ -397,10 +391,9 @@ exports.forgotten = (filename) => createError('flumelog:unreachable',
 /**
  * @param {string} filename
  * @param {number} timeout in milliseconds
- * @param {number | null} pid of the process that has it locked; null: it is not known
  */
-exports.lockedUnshared = (filename, timeout, pid) => createError('flumelog:locked',
-  `${filename}: ${holder(pid)} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
+exports.lockedUnshared = (filename, timeout) => createError('flumelog:locked',
+  `${filename}: ${HOLDER} has the log locked and has not answered for ${timeout} ms; it may have opened the log without shared`, { filename })
 
 /**
  * @param {string} filename
@@ -450,10 +443,9 @@ exports.socketInTheWay = (filename) => createError('EEXIST',
 /**
  * @param {string} filename of a cursor
  * @param {string} name the cursor's
- * @param {number | null} pid of the process that has it locked; null: it is not known
  */
-exports.cursorLocked = (filename, name, pid) => createError('flumelog:locked',
-  `${filename}: ${holder(pid)} holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
+exports.cursorLocked = (filename, name) => createError('flumelog:locked',
+  `${filename}: ${HOLDER} holds the cursor '${name}'; close it there first, or use a cursor of another name`, { filename })
 
 /**
  * @param {string} filename of a cursor

@@ -9,7 +9,6 @@ const { promisify } = require('util')
 const errors = require('../errors')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
-const { lockHolder } = require('../storage/lock-holder')
 const { isSameFile, named } = require('../storage/metadata-reader')
 const { inherit } = require('../storage/inherit')
 const { NEW } = require('../storage/whole-file')
@@ -36,7 +35,6 @@ const write = promisify(fs.write)
  * @property {string} folder that it is in
  * @property {() => fs.Stats} logStatus of the log, whose mode and owner the file gets
  * @property {boolean} isLocking whether to lock it
- * @property {boolean} blocking whether it may be written by synchronous I/O
  */
 
 class CursorFile {
@@ -151,7 +149,7 @@ class CursorFile {
   async lock (fd) {
     if (!canLock || !this.options.isLocking) return
     for (let tries = 1; !tryLock(fd); tries++) {
-      if (tries === MAX_TRIES) throw errors.cursorLocked(this.given, this.name, lockHolder(fd))
+      if (tries === MAX_TRIES) throw errors.cursorLocked(this.given, this.name)
       await new Promise(resolve => setTimeout(resolve, PAUSE))
     }
   }
@@ -162,7 +160,7 @@ class CursorFile {
    */
   async write (position) {
     this.mustRewrite = true
-    await this.put(this.lineOf(position, this.number + 1))
+    this.put(this.lineOf(position, this.number + 1))
     this.number++
     this.position = position
     this.isUnsynced = true
@@ -175,7 +173,7 @@ class CursorFile {
   async sync () {
     if (!this.isUnsynced) return
     // the line that a failed write or fsync has left must not become the one to rely on
-    if (this.mustRewrite) await this.put(this.lineOf(this.position, this.number))
+    if (this.mustRewrite) this.put(this.lineOf(this.position, this.number))
     this.mustRewrite = false
     try {
       await datasync(this.fd)
@@ -188,12 +186,11 @@ class CursorFile {
   }
 
   /** @param {Buffer} line in the place of the one that is not the durable one */
-  async put (line) {
-    const { fd, options: { blocking } } = this
+  put (line) {
+    const { fd } = this
     const offset = (1 - this.durableLine) * LINE_SIZE
     try {
-      const bytesWritten = blocking ? fs.writeSync(fd, line, 0, line.length, offset) : (await write(fd, line, 0, line.length, offset)).bytesWritten
-      if (bytesWritten < line.length) throw noSpace()
+      if (fs.writeSync(fd, line, 0, line.length, offset) < line.length) throw noSpace()
     } catch (err) {
       throw named(err, this.filename)
     }
@@ -281,7 +278,7 @@ async function syncCursor (filename) {
  */
 async function deleteCursor (filename, given, name) {
   const isDone = await withFile(filename, 'r+', async (fd) => {
-    if (canLock && !tryLock(fd)) throw errors.cursorLocked(given, name, lockHolder(fd))
+    if (canLock && !tryLock(fd)) throw errors.cursorLocked(given, name)
     if (!await isSameFile(fd, filename)) return false
     await fs.promises.unlink(filename)
     await syncFolder(path.dirname(filename))

@@ -49,8 +49,7 @@ class NamedCursor {
       given: log.filename + filename.slice(cursors.path.length),
       folder: file.location.folder,
       logStatus: file.status,
-      isLocking: settings.lock !== false,
-      blocking: settings.blocking
+      isLocking: settings.lock !== false
     })
     this.isOpen = false
     /** What was stored last, where that is in the log now. @type {Position} */

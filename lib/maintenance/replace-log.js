@@ -57,7 +57,7 @@ async function replaceLog (name, origin) {
   const next = await describe(unfinished, origin)
   await copyMap(origin, unfinishedMap, unfinished)
   await syncFolder(folder)
-  const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(unfinished), true)
+  const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(unfinished))
   try {
     await announce(metadata, next)
     await fs.promises.rename(unfinished, name)
@@ -95,7 +95,7 @@ async function announce (metadata, next) {
 async function placeLog (name, unfinished, given, origin) {
   const beside = [`${name}.meta`, namesOf(name).map]
   await copyMap(origin, namesOf(name).map, unfinished)
-  const metadata = new MetadataFile(beside[0], path.dirname(name), () => fs.promises.stat(unfinished), true)
+  const metadata = new MetadataFile(beside[0], path.dirname(name), () => fs.promises.stat(unfinished))
   try {
     await metadata.replace(await describe(unfinished, origin))
     await giveName(unfinished, name, given)

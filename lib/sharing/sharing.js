@@ -118,7 +118,7 @@ class Sharing {
         this.follower?.resume()
         if (await this.connect(isOpening)) return
       }
-      if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout, this.file.lockHolder())
+      if (isOpening && this.clock.now() >= deadline) throw this.problem ?? errors.lockedUnshared(this.file.filename, this.timeout)
       await this.pause(pause)
     }
   }

@@ -5,7 +5,6 @@
 const { createRequire } = require('module')
 const errors = require('../errors')
 const { libcLocks } = require('./libc-locks')
-const { lockHolder } = require('./lock-holder')
 
 /** What locks files, or the reason why nothing here can; loaded at startup, since that is slow. */
 const locking = loadLocking()
@@ -30,7 +29,7 @@ function acquireLock (filename, fd, lock) {
     warnedOfLock = true
     return
   }
-  if (!locking.tryLock(fd)) throw errors.locked(filename, lockHolder(fd))
+  if (!locking.tryLock(fd)) throw errors.locked(filename)
 }
 
 /** Whether files can be locked here. */

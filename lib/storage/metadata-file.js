@@ -35,13 +35,12 @@ class MetadataFile {
    * @param {string} filename
    * @param {string} folder that it is in
    * @param {() => Promise<fs.Stats>} logStatus of the log, whose mode and owner the file gets
-   * @param {boolean} blocking whether it may be read by synchronous I/O
    */
-  constructor (filename, folder, logStatus, blocking) {
+  constructor (filename, folder, logStatus) {
     this.filename = filename
     this.folder = folder
     this.logStatus = logStatus
-    this.reader = new MetadataReader(filename, blocking)
+    this.reader = new MetadataReader(filename)
     /** What the file says; null: there is none, or it does not belong to the log. @type {Metadata | null} */
     this.metadata = null
     /** Whether a snapshot has to replace the file before anything is appended: an entry may be in it that must not count, or an fsync has failed. */

@@ -1,6 +1,7 @@
 'use strict'
 
-// Reads FILE.meta, which another process may be replacing, or appending to.
+// Reads FILE.meta, which another process may be replacing, or appending to. It was written a moment ago, so it is in the page cache: reading it is
+// faster without the thread pool.
 
 const fs = require('fs')
 const { promisify } = require('util')
@@ -13,20 +14,8 @@ const MAX_READS = 10
 /** Bytes read at a time; most files have no more. A longer line is read with twice as many. */
 const READ_SIZE = 4096
 
+const open = promisify(fs.open)
 const fstat = promisify(fs.fstat)
-/** Reading a file that is in the page cache is faster without the thread pool. */
-const now = {
-  open: (/** @type {string} */ filename) => fs.openSync(filename, 'r'),
-  read: (/** @type {number} */ fd, /** @type {Buffer} */ bytes, /** @type {number} */ offset) => fs.readSync(fd, bytes, 0, bytes.length, offset),
-  stat: (/** @type {number} */ fd) => fs.fstatSync(fd),
-  close: fs.closeSync
-}
-const later = {
-  open: promisify((/** @type {string} */ filename, /** @type {(err: Error | null, fd: number) => void} */ cb) => fs.open(filename, 'r', cb)),
-  read: async (/** @type {number} */ fd, /** @type {Buffer} */ bytes, /** @type {number} */ offset) => (await promisify(fs.read)(fd, bytes, 0, bytes.length, offset)).bytesRead,
-  stat: (/** @type {number} */ fd) => fstat(fd),
-  close: promisify(fs.close)
-}
 
 /**
  * @typedef {import('./metadata-text').Lines & { published: number | null, isHeld: boolean }} Read published: up to here the writer has acknowledged
@@ -34,13 +23,9 @@ const later = {
  */
 
 class MetadataReader {
-  /**
-   * @param {string} filename
-   * @param {boolean} blocking whether it may use synchronous I/O
-   */
-  constructor (filename, blocking) {
+  /** @param {string} filename */
+  constructor (filename) {
     this.filename = filename
-    this.calls = blocking ? now : later
     /** The file that was read last: most often, it is in its place still. -1: none. */
     this.fd = -1
     /** What was read of it. */
@@ -68,8 +53,8 @@ class MetadataReader {
    * @returns {Promise<T>}
    */
   exclusively (run) {
-    const done = this.last.then(run).catch(async (err) => {
-      await this.forget()
+    const done = this.last.then(run).catch((err) => {
+      this.forget()
       throw named(err, this.filename)
     })
     this.last = done.catch(() => {})
@@ -97,7 +82,7 @@ class MetadataReader {
     const isHeld = this.isHeld = isPublishing || isLocked(fd)
     // a writer that is alive unlocks the file only after another is in its place
     const isCurrent = isHeld || await isSameFile(fd, this.filename)
-    if (!isCurrent) await this.forget()
+    if (!isCurrent) this.forget()
     return { isCurrent, found: metadata && { metadata: { ...metadata, deletions: [...metadata.deletions] }, version, size, published, isHeld } }
   }
 
@@ -106,15 +91,13 @@ class MetadataReader {
    * @returns {Promise<number>} the file; -1: there is none
    */
   async readLines () {
-    const { calls } = this
-    if (this.fd !== -1 && (await calls.stat(this.fd)).nlink === 0) await this.forget()
-    if (this.fd === -1) await this.open()
+    if (this.fd !== -1 && fs.fstatSync(this.fd).nlink === 0) this.forget()
+    if (this.fd === -1 && !await this.open()) return -1
     const { fd, lines, page } = this
-    if (fd === -1) return -1
     // most files have no more than a page
     const isShort = lines.size < READ_SIZE
     const first = isShort ? page : this.line
-    const text = first.toString('latin1', 0, await calls.read(fd, first, 0))
+    const text = first.toString('latin1', 0, fs.readSync(fd, first, 0, first.length, 0))
     this.published = parsePublished(text)
     let rest = isShort ? text.slice(lines.size) : ''
     let isAll = isShort && text.length < READ_SIZE
@@ -125,35 +108,33 @@ class MetadataReader {
       if (isAll || rest.slice(lines.size - before).includes('\0')) return fd
       if (lines.size > before) size = READ_SIZE
       const bytes = size === READ_SIZE ? page : Buffer.allocUnsafe(size)
-      const bytesRead = await calls.read(fd, bytes, lines.size)
+      const bytesRead = fs.readSync(fd, bytes, 0, bytes.length, lines.size)
       rest = bytes.toString('latin1', 0, bytesRead)
       isAll = bytesRead < size
     }
   }
 
+  /** @returns {Promise<boolean>} false: there is none */
   async open () {
     // most often there is one, or no log
-    if (!fs.existsSync(this.filename)) return
-    try {
-      this.fd = await this.calls.open(this.filename)
-    } catch (err) {
-      nullIfMissing(/** @type {NodeJS.ErrnoException} */ (err))
-    }
+    if (!fs.existsSync(this.filename)) return false
+    this.fd = await open(this.filename, 'r').catch(nullIfMissing) ?? -1
+    return this.fd !== -1
   }
 
   /** The file is another one, or is not read any more. */
-  async forget () {
+  forget () {
     const { fd } = this
     this.fd = -1
     this.lines = new MetadataLines()
     this.published = null
     this.isHeld = false
-    if (fd !== -1) await this.calls.close(fd)
+    if (fd !== -1) fs.closeSync(fd)
   }
 
   /** @returns {Promise<void>} */
   close () {
-    return this.exclusively(() => this.forget())
+    return this.exclusively(async () => this.forget())
   }
 
   /** @returns {Promise<{ version: string, published: number | null }>} as it is now; an empty version if there is no file */

@@ -139,7 +139,7 @@ class OpenedFile {
   prepareSuccessor (fd) {
     inherit(fd, fs.fstatSync(this.fd))
     if (this.lock) acquireLock(this.filename, fd, this.lock)
-    else if (this.isOwned && !tryLock(fd)) throw errors.locked(this.filename, null)
+    else if (this.isOwned && !tryLock(fd)) throw errors.locked(this.filename)
     this.successor = fs.fstatSync(fd, { bigint: true })
   }
 

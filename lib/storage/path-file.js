@@ -10,7 +10,6 @@ const { writeCutFile } = require('./cut-file')
 const { FileIo } = require('./file-io')
 const { Holes } = require('./holes')
 const { locate } = require('./location')
-const { lockHolder } = require('./lock-holder')
 const { MetadataFile } = require('./metadata-file')
 const { OpenedFile } = require('./opened-file')
 const { SyncIoBudget } = require('./sync-io')
@@ -52,7 +51,6 @@ const STAT_BLOCK_SIZE = 512
  * @property {(onchange: () => void) => import('./watch').Watch} watch tells when the file has changed
  * @property {import('./location').Location} location
  * @property {() => boolean} tryLock takes the lock that excludes other writers, if none has it
- * @property {() => number | null} lockHolder the id of the process that has the lock; null: it cannot be known
  * @property {() => void} unlock
  * @property {() => fs.Stats} status of the open file; uses synchronous I/O
  */
@@ -67,7 +65,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   const opened = new OpenedFile(filename, location, { readOnly, lock })
   const io = new FileIo(opened, new SyncIoBudget(blocking))
   const status = () => fs.fstatSync(opened.fd)
-  const metadata = new MetadataFile(`${location.path}.meta`, location.folder, async () => status(), blocking)
+  const metadata = new MetadataFile(`${location.path}.meta`, location.folder, async () => status())
   /** @type {LogFile['readMany']} */
   const readMany = (offset, sizes, into, cb) => io.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb)
   /** @type {LogFile['read']} */
@@ -102,7 +100,6 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     openSuccessor: () => opened.openSuccessor(),
     moveTo: (fd, base) => opened.moveTo(fd, base),
     tryLock: () => opened.tryLock(),
-    lockHolder: () => lockHolder(opened.fd),
     unlock: () => opened.unlock(),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),

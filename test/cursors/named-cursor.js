@@ -214,7 +214,7 @@ tape('the same name gives the same cursor until it is closed; another log object
   const reader = await open(file, { readOnly: true })
   const other = reader.cursor('mailer')
   t.equal(await codeOf(other.ready()), 'flumelog:locked')
-  t.match(await messageOf(other.commit(seqs[2])), /log\.cursor-mailer: (another process, or another log object of this one,|another log object of this process) holds the cursor 'mailer'/)
+  t.match(await messageOf(other.commit(seqs[2])), /log\.cursor-mailer: another process, or another log object of this one, holds the cursor 'mailer'/)
   t.equal(await codeOf(seqsOf(other)), 'flumelog:locked')
   t.equal(other.seq, undefined)
   await other.close()

@@ -56,7 +56,7 @@ function watched (file, beforePoll, options = {}) {
  * @param {number} [blockSize]
  */
 function playedWriter (t, file, blockSize) {
-  const metadata = new MetadataFile(file + '.meta', path.dirname(file), () => fs.promises.stat(file), true)
+  const metadata = new MetadataFile(file + '.meta', path.dirname(file), () => fs.promises.stat(file))
   t.teardown(() => metadata.release())
   const current = (more) => metadataOf(fs.readFileSync(file), { blockSize, ...more })
   return {

@@ -25,7 +25,4 @@ function signal (child, name) {
   else if (child.exitCode === null && child.signalCode === null) process.kill(/** @type {number} */ (child.pid), name)
 }
 
-/** Whether the process that has a lock can be found. */
-const seesHolder = process.platform === 'linux' && runtime !== 'deno'
-
-module.exports = { runtime, isNode: runtime === 'node', seesHolder, preloading, signal }
+module.exports = { runtime, isNode: runtime === 'node', preloading, signal }

@@ -12,7 +12,7 @@ const { testFolder } = require('../helpers/folder')
 const { start } = require('../helpers/processes')
 const { promises } = require('../helpers/promises')
 const { collect, codeOf } = require('../helpers/reading')
-const { runtime, seesHolder, signal } = require('../helpers/runtime')
+const { runtime, signal } = require('../helpers/runtime')
 
 const WITHOUT_NATIVE_PART = [path.join(__dirname, '..', 'helpers', 'programs', 'without-native-part.js')]
 
@@ -31,7 +31,6 @@ tape('a second writer in the same process gets an error that names the file, and
   t.equal(err.code, 'flumelog:locked', 'it is refused')
   t.equal(err.filename, file, 'the error has the file')
   t.ok(err.message.includes(file), 'its message names the file')
-  if (seesHolder) t.match(err.message, /another writer has the log open in this process;/)
   t.equal(await codeOf(second.append(Buffer.from('two'))), 'flumelog:locked', 'append gets the error too')
   t.equal(await codeOf(collect(second.log)), 'flumelog:locked', 'so does a stream')
   await second.close()
@@ -75,7 +74,6 @@ tape('a second writer in another process is rejected until the first one is kill
   const second = openLog(file)
   const err = await second.onReady().catch(err => err)
   t.equal(err.code, 'flumelog:locked', 'refused while the first lives')
-  if (seesHolder) t.ok(err.message.includes(` in process ${first.child.pid};`), err.message)
   const third = start(t, 'open-logs.js', [{ file, options: {} }])
   const refused = await third.message(({ what }) => what === 'refused')
   t.equal(refused.code, 'flumelog:locked', 'refused in a third process')

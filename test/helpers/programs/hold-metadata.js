@@ -9,7 +9,7 @@ const { argument, tell, listen } = require('../processes')
 const { MetadataFile } = require('../../../lib/storage/metadata-file')
 
 const { filename, metadata: first } = argument()
-const file = new MetadataFile(filename, path.dirname(filename), () => fs.promises.stat(__filename), true)
+const file = new MetadataFile(filename, path.dirname(filename), () => fs.promises.stat(__filename))
 
 listen(({ publish, publishMany, replace }) => {
   if (publish !== undefined) {
