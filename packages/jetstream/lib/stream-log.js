@@ -26,6 +26,9 @@ const { statsOf } = require('./stats')
 const { ServerStream, ServerBatchStream } = require('./streams')
 const { Tails } = require('./tails')
 
+/** How often a log that is closing looks, within `timeout`, whether appends are still acknowledged. */
+const LOOKS = 10
+
 const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after', 'key'])
 
 /**
@@ -377,18 +380,19 @@ class StreamLog {
 
   /** Appends get their time, for as long as some are acknowledged, and so do readers that follow the end. */
   closeWhenDrained () {
-    const { publisher, tails, settings: { timeout } } = this
-    let acknowledged = -1
-    const check = () => {
-      if (publisher.counts.written.records === acknowledged) return this.finishClosing(publisher.ownBytes > 0 ? errors.appendsUnknown(this.filename) : null)
-      acknowledged = publisher.counts.written.records
-      timer = setTimeout(check, timeout)
+    const { publisher, publisher: { counts: { written } }, tails, settings: { timeout } } = this
+    let acknowledged = written.records
+    let looks = 0
+    const timer = setInterval(() => {
+      looks = written.records === acknowledged ? looks + 1 : 0
+      acknowledged = written.records
+      if (looks === LOOKS) finish(publisher.ownBytes > 0 ? errors.appendsUnknown(this.filename) : null)
+    }, timeout / LOOKS)
+    const finish = (/** @type {Error | null} */ failure) => {
+      clearInterval(timer)
+      this.finishClosing(failure)
     }
-    let timer = setTimeout(check, timeout)
-    publisher.sync(() => tails.whenRead(() => {
-      clearTimeout(timer)
-      this.finishClosing(null)
-    }))
+    publisher.sync(() => tails.whenRead(() => finish(null)))
   }
 
   /** @param {Error | null} failure */
@@ -397,7 +401,9 @@ class StreamLog {
     this.isClosed = true
     this.refusal ??= errors.closed(this.filename)
     this.turn.flush()
-    this.streams.close()
+    // what they have given is not all that may be stored
+    if (failure !== null) this.streams.fail(failure)
+    else this.streams.close()
     this.state.opened?.follower.stop()
     this.connection.close().catch(noop).then(() => {
       this.publisher.stop(this.refusal ?? errors.closed(this.filename))

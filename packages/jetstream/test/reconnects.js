@@ -5,7 +5,7 @@
 const net = require('net')
 const path = require('path')
 const test = require('tape')
-const { withDisturbances, pause } = require('./helpers/disturbed-streams')
+const { following, withDisturbances, pause } = require('./helpers/disturbed-streams')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, startServer, streamName } = require('./helpers/nats')
 const { start: startProgram } = require('../../../test/helpers/processes')
@@ -72,6 +72,19 @@ withNats('a log in a stream whose servers are killed', (file) => {
     const lost = codeOf(log.append(3))
     t.equal(await codeOf(log.close()), 'flumelog:unreachable')
     // the client may have noticed before it sent it: then it is not stored
+    t.match(await lost, /^flumelog:(unreachable|closed)$/)
+  })
+
+  test('a live stream of a log that is closed without knowing what became of its appends ends with the error of close', async (t) => {
+    const server = await startServer(file)
+    const log = openLog(server, { codec, timeout: 2000 })
+    await log.append(1)
+    const live = following(log.log)
+    await live.until(1)
+    await server.stop()
+    const lost = codeOf(log.append(2))
+    t.equal(await codeOf(log.close()), 'flumelog:unreachable')
+    t.equal((await live.ended).code, 'flumelog:unreachable')
     t.match(await lost, /^flumelog:(unreachable|closed)$/)
   })
 
