@@ -59,6 +59,8 @@ class BatchSender {
     this.acknowledged = 0
     /** The sequence of the record that the stream already had with the key of the batch that was sent last; 0: it had none. */
     this.earlier = 0
+    /** Whether records of the batch that was stored last were sent before, and may still arrive: if those that are stored are deleted, too. */
+    this.wasSent = false
     /** Records that a batch may have. */
     this.maxRecords = MAX_RECORDS
     this.prefix = connection.transport.nuid.next()
@@ -75,6 +77,7 @@ class BatchSender {
    */
   async store (records, wasSent = false, { after, key } = NO_TERMS) {
     const { connection } = this
+    this.wasSent = wasSent
     const addTerms = (/** @type {MsgHdrs} */ head, /** @type {number} */ index) => {
       if (index === 0 && after !== null) head.set(LAST_OF_STREAM, String(Math.max(after, 0)))
       if (key !== null) head.set(KEY, key)
@@ -97,9 +100,9 @@ class BatchSender {
       if (refusal !== null && stored.length < records.length) await this.withdraw(stored)
       else if (stored.length > 0) return this.acknowledge(stored)
       // one that was sent before could be stored after this refusal
-      if (refusal !== null) throw wasSent && refusal.cause?.code !== TOO_LARGE ? errors.appendsUnknown(connection.label, refusal) : refusal
+      if (refusal !== null) throw this.wasSent && refusal.cause?.code !== TOO_LARGE ? errors.appendsUnknown(connection.label, refusal) : refusal
       if (conflict !== null && !await this.mayBeStored(Math.max(Number(after), 0) + 1, records[0])) throw conflict
-      wasSent = true
+      this.wasSent = true
       await connection.pause().catch(() => { throw this.unknown() })
     }
   }

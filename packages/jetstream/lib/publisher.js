@@ -239,6 +239,7 @@ class Publisher {
         if (outcomes.length === batch.records.length) this.batch = null
         // the condition of an array is met once its first record is stored
         if (outcomes.length > 0) batch.terms = NO_TERMS
+        if (sender.wasSent) for (const { call } of batch.parts) call.wasSent = true
         this.settle(batch, outcomes)
       }
     } catch (err) {
