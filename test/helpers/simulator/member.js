@@ -205,7 +205,14 @@ class Member {
    * @returns {() => void} to be called when all that was acknowledged until now is durable
    */
   startSync (isOfOwn = false) {
-    return this.simulation.model.startSync(this.role === 'reader' ? -1 : isOfOwn ? this.number : null)
+    const { model } = this.simulation
+    if (this.role === 'reader') return () => {}
+    // what an earlier opening was told of is not meant: it may have ended with an error
+    if (!isOfOwn) return model.startSync()
+    return model.startSync(
+      (entry) => entry.writer === this.number && !this.foundAtOpen.has(entry),
+      (entry) => entry.deletedBy === this.number && !this.goneAtOpen.has(entry)
+    )
   }
 
   /** @param {Entry} entry of which the seq is known in the log as this member sees it */

@@ -62,14 +62,15 @@ class Model {
   }
 
   /**
-   * All that is acknowledged now is durable.
-   * @param {number | null} member which has appended or deleted it; null: any
+   * What is acknowledged now is durable.
+   * @param {(entry: Entry) => boolean} [isAppend] of which appends that is said
+   * @param {(entry: Entry) => boolean} [isDeletion] of which deletions
    * @returns {() => void} to be called when that is certain
    */
-  startSync (member) {
+  startSync (isAppend = () => true, isDeletion = () => true) {
     const all = [...this.entries.values()]
-    const entries = all.filter(({ state, writer }) => state === 'acknowledged' && (member === null || writer === member))
-    const deleted = all.filter(({ deletion, deletedBy }) => deletion === 'acknowledged' && (member === null || deletedBy === member))
+    const entries = all.filter(entry => entry.state === 'acknowledged' && isAppend(entry))
+    const deleted = all.filter(entry => entry.deletion === 'acknowledged' && isDeletion(entry))
     return () => {
       for (const entry of entries) entry.isDurable = true
       for (const entry of deleted) entry.isDeletionDurable = true
