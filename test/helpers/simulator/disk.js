@@ -5,6 +5,7 @@
 
 const { DiskFile } = require('../disk-file')
 
+/** Bytes of what is written to the disk as one: a page, or on some disks a sector. */
 const PAGE_SIZE = 4096
 /** Kinds of inodes, as the upper bits of `st_mode`. */
 const TYPES = { file: 0o100000, directory: 0o040000, link: 0o120000, socket: 0o140000 }
@@ -65,6 +66,7 @@ class Disk {
     /** Bytes of all files; a write beyond them fails with ENOSPC. */
     this.capacity = Infinity
     this.used = 0
+    this.pageSize = PAGE_SIZE
     this.root = this.create('directory', 0o755)
   }
 
@@ -154,7 +156,7 @@ class Disk {
     const size = grows <= room ? data.length : Math.max(0, data.length - (grows - room))
     if (size === 0 && data.length > 0) throw failure('ENOSPC', 'write', '')
     const before = inode.size
-    inode.content.write(offset, data.subarray(0, size), PAGE_SIZE)
+    inode.content.write(offset, data.subarray(0, size), this.pageSize)
     this.used += inode.size - before
     this.modified(inode)
     return size
@@ -166,7 +168,7 @@ class Disk {
    */
   truncate (inode, length) {
     const before = inode.size
-    inode.content.truncate(length, PAGE_SIZE)
+    inode.content.truncate(length, this.pageSize)
     this.used += inode.size - before
     this.modified(inode)
   }
@@ -224,7 +226,7 @@ class Disk {
       inode.watchers.clear()
       inode.opens = 0
       inode.listener = null
-      if (inode.type === 'file') inode.content = inode.content.afterPowerLoss(this.random, PAGE_SIZE)
+      if (inode.type === 'file') inode.content = inode.content.afterPowerLoss(this.random, this.pageSize)
       if (inode.type !== 'directory') return
       // a name is lost or kept whatever becomes of others, unless a rename has changed both
       for (const changes of chainsOf(inode.changes)) {

@@ -372,11 +372,11 @@ function fileSystem (modules) {
   for (const name of ['fsync', 'fdatasync']) {
     fs[name] = (fd, cb) => {
       const { user } = modules
-      user.syncLater(name, () => user.calls.file(fd, name), cb)
+      user.syncLater(name, fd, cb)
     }
     fs[`${name}Sync`] = (fd) => {
       const { user } = modules
-      user.syncNow(name, () => user.calls.file(fd, name))
+      user.syncNow(name, fd)
     }
   }
   const ofHandles = new Map()

@@ -69,7 +69,9 @@ class Member {
     this.note(what)
     this.pending.add(key)
     run().then(() => {
-      if (process.isAlive) this.note(`${what}: done`)
+      if (!process.isAlive) return
+      this.note(`${what}: done`)
+      if (/^(open|compact|trim|backup|del)/.test(what)) this.simulation.strike(this, what, true)
     }, (err) => {
       if (!process.isAlive) return
       this.note(`${what}: ${err.code ?? err.stack} ${err.message}`)
@@ -109,7 +111,7 @@ class Member {
         await log.close()
         if (this.process.isAlive) {
           synced()
-          simulation.strike(this, true)
+          simulation.strike(this, 'close', true)
         }
       } finally {
         this.log = null
@@ -162,7 +164,7 @@ class Member {
         const isUnknown = isLong || ['flumelog:unreachable', 'flumelog:replaced', 'flumelog:failed'].includes(err.code)
         for (const entry of entries) if (entry.state === 'pending') entry.state = isUnknown ? 'unknown' : 'refused'
         if (err.code === 'flumelog:conflict') this.checkConflict(after, err.seq)
-        simulation.strike(this, false)
+        simulation.strike(this, 'append', false)
         throw err
       }
       if (!this.process.isAlive) return
@@ -171,7 +173,7 @@ class Member {
         entry.state = 'acknowledged'
         if (isDurable) entry.isDurable = true
       }
-      simulation.strike(this, isDurable)
+      simulation.strike(this, 'append', isDurable)
       const last = options.atomic ? seq.at(-1) : seq
       if (log.since.value < last && log.flumelog.id === id) this.problem(`since is ${log.since.value} after an append at ${last}`)
       if (options.atomic) entries.forEach((entry, i) => Object.assign(entry, { seq: seq[i], id }))
@@ -196,7 +198,7 @@ class Member {
       await this.call('sync')
       if (!this.process.isAlive) return
       synced()
-      this.simulation.strike(this, true)
+      this.simulation.strike(this, 'sync', true)
     })
   }
 
@@ -450,7 +452,7 @@ class Member {
           // a reader is not told how its log is to be synced
           done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
           this.note(`${what} is at ${records[index].seq}`)
-          simulation.strike(this, true)
+          simulation.strike(this, 'cursor', true)
         }
         if (!closes) return
         const { acknowledged } = model

@@ -66,6 +66,19 @@ const MUTANTS = [
   ['a reader takes its last block, which was trimmed before all of it was shown, for corrupt (234b8214)', 'read/followed-log.js', 'if (offset >= blocks.start) {', 'if (offset >= 0) {'],
   ['a reader takes a trimmed block for corrupt', 'read/block-loader.js', 'if (number * blockSize < start) {', 'if (number < 0) {'],
   ['a reader that moves to the compacted file does not know what was deleted since (cdc03a59)', 'read/followed-log.js', 'this.override(this.point)', ''],
+  ['what is written after a truncation does not wait until that is durable', 'write/committer.js', ' && !durability.isTruncated', ''],
+  ['zeros are written before their deletion is durable', 'write/recorded-deletions.js', '    await this.makeDurable()\n    await this.writeZeros()', '    await this.writeZeros()'],
+  ['FILE.meta counts as durable though its fsync has failed', 'storage/metadata-file.js', '    } catch (err) {\n      this.mustReplace = true\n      throw named(err, this.filename)\n    } finally', '    } catch {\n    } finally'],
+  ['FILE.meta is not written again after a failed fsync of its earlier writer', 'storage/metadata-file.js', '      writeFully(fd, bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0)), 0)\n', ''],
+  ['entries of FILE.meta count behind one that is not whole', 'storage/metadata-text.js', 'if (entry === null || !this.addEntry(entry)) break', 'if (entry !== null && !this.addEntry(entry)) break'],
+  ['the name of FILE.meta is not fsynced', 'storage/metadata-file.js', '    await syncFolder(this.folder)\n', ''],
+  ['a snapshot of FILE.meta misses what was appended meanwhile', 'storage/metadata-file.js', 'Buffer.concat((this.since ?? []).map(({ bytes }) => bytes))', 'Buffer.alloc(0)'],
+  ['a compaction interrupts what is acknowledged together (6ee1d739)', 'write/states.js', 'hasOperations && !isPartial', 'hasOperations'],
+  ['the map of a compaction takes the place of the one before too early (cd175d8a)', 'space/switch-over.js', '    fs.renameSync(unfinished, path)\n', '    fs.renameSync(namesOf(path).unfinishedMap, namesOf(path).map)\n    fs.renameSync(unfinished, path)\n'],
+  ['what a failed compaction could not remove stays (73e6998c)', 'space/compaction.js', '    await removeUnfinished(path)\n    await settleMap(path, String(this.compacting.id))\n    const', '    const'],
+  ['a reader that opens the log while it is compacted fails (61f3f55d)', 'read/follower.js', 'await io.checkPath().catch(err => this.replaced(err))\n    await this.advance()\n    this.running', 'await io.checkPath()\n    await this.advance()\n    this.running'],
+  ['a new owner believes that records are gone which a failed fsync has left (cace744a)', 'write/committer.js', '  forgetUnacknowledged () {\n', '  forgetUnacknowledged () {\n    this.writer.clients.rollBack(this.acknowledged)\n'],
+  ['a new owner starts the log where the one before has said, and not recorded (3c8b0ccf)', 'sharing/owner.js', 'found.start !== blocks.start', 'found.start > blocks.start'],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 

@@ -36,6 +36,8 @@ class Process {
     this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
+    /** Whether the power is cut then. */
+    this.endsWithPower = false
     this.calls = new Calls(this)
     this.modules = Modules.of(this)
   }
@@ -172,16 +174,16 @@ class Process {
 
   /**
    * @param {string} name
-   * @param {() => import('./file-system').OpenFile} fileOf
+   * @param {number} fd
    * @param {(err: any) => void} cb
    */
-  syncLater (name, fileOf, cb) {
+  syncLater (name, fd, cb) {
     if (!this.countCall()) return
     const { world } = this
-    let fault = world.faultOf(this, name, [])
+    let fault = world.faultOf(this, name, [fd])
     let finish = (_) => false
     try {
-      finish = world.disk.startSync(fileOf())
+      finish = world.disk.startSync(this.calls.file(fd, name))
     } catch (err) {
       fault = err
     }
@@ -193,13 +195,13 @@ class Process {
 
   /**
    * @param {string} name
-   * @param {() => import('./file-system').OpenFile} fileOf
+   * @param {number} fd
    */
-  syncNow (name, fileOf) {
+  syncNow (name, fd) {
     let hasFailed = true
-    const sync = () => this.world.disk.startSync(fileOf())
+    const sync = () => this.world.disk.startSync(this.calls.file(fd, name))
     try {
-      this.callNow(name, [], () => {
+      this.callNow(name, [fd], () => {
         hasFailed = false
         if (sync()()) throw failure('EIO', name, '')
       })

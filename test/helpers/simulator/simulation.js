@@ -7,7 +7,6 @@ const { Member } = require('./member')
 const { CursorModel } = require('./cursor-model')
 const { Generation } = require('./generation')
 const { Model, nameOf } = require('./model')
-const { PAGE_SIZE } = require('./disk')
 const { randomFrom } = require('../random')
 
 /** Milliseconds of simulated time in which every call has an answer when nothing goes wrong any more. */
@@ -18,22 +17,30 @@ const BESIDE = /^(log|log\.(meta|offset-map|unfinished|unfinished\.offset-map|cu
 /** The same for backups. */
 const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 
+/** Bytes of a block; from three pages on, one becomes a hole when all in it is deleted. */
+const BLOCKS = [64, 128, 512, 4096]
+const LARGE_BLOCKS = [12288, 12288, 65536]
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.1, disconnect: 0.2, takeOver: 0.4, storm: 0.5, bulk: 0.3, leave: 0.1, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.1, wait: 0.1 }
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
 const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
+const SYNCS = ['fsync', 'fdatasync']
 /** What is done in a storm: few things often, since another one can make up for what is missing. */
-const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get'], ['append', 'consume', 'consume']]
+const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get'], ['append', 'consume', 'consume'], ['append', 'delete', 'compact', 'read']]
 /** The same where arrays take several writes: an fsync can start, and a write fail, between two of them. */
 const BULK_STORM = ['bulk', 'append', 'append', 'sync', 'sync', 'sync']
 /** Milliseconds after which the owner forgets a client that is not connected, and a few more. */
 const FORGOTTEN_AFTER = 62_000
 /** Power cuts and kills of a run that follow at once on an answer. */
 const MAX_STRIKES = 4
+/** On answers of which calls. */
+const STRUCK = [/^(append|sync|close|cursor)/, /^(open|compact|trim|backup|del)/, /^/]
+/** Power cuts that may follow on the answers after a fault: what it has broken shows only then. */
+const AFTERSHOCKS = 2
 /** Calls of a process without an answer. */
 const MAX_PENDING = 50
 
@@ -65,6 +72,7 @@ class Simulation {
     this.waits = 0
     this.members = 0
     this.strikes = 0
+    this.aftershocks = 0
     /** Calls of `compact`. */
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
@@ -73,23 +81,24 @@ class Simulation {
     /** @type {Member[]} */
     this.all = []
     const large = random() < 0.3
-    this.blockSize = random() < 0.04 ? 65536 : random.pick([64, 128, 512, 4096])
+    this.blockSize = random.pick(random() < 0.1 ? LARGE_BLOCKS : BLOCKS)
+    const { pageSize } = world.disk
     this.options = {
       blockSize: this.blockSize,
-      sync: random.pick(['always', 'interval', 'never']),
-      ...(random() < 0.3 ? { syncInterval: random.pick([0, 1, 50]) } : {}),
-      ...(random() < 0.3 ? { syncBytes: random.pick([1, 1000, 20000]) } : {}),
+      sync: random.pick(['always', 'interval', 'interval', 'never']),
+      ...(random() < 0.7 ? { syncInterval: random.pick([0, 1, 5, 50]) } : {}),
+      ...(random() < (world.hasSmallLimits ? 0.9 : 0.3) ? { syncBytes: random.pick([1, 500, 1000, 20000]) } : {}),
       checksum: random() < 0.8,
       large,
-      blocking: random() < 0.7,
+      blocking: random() < 0.5,
       cacheSize: random.pick([0, 1 << 16, 1 << 20]),
       timeout: 2000,
       // a record on several pages can have a hole after a power cut
-      ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}),
+      ...(this.blockSize > pageSize ? { validate: isWhole } : {}),
       ...(random() < 0.2 ? { retain: random.pick([{ bytes: 2000 }, { bytes: 20000 }]) } : {})
     }
     this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
-    this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize, ...(this.blockSize > PAGE_SIZE ? { validate: isWhole } : {}) }
+    this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize, ...(this.blockSize > pageSize ? { validate: isWhole } : {}) }
     this.isShared = random() < 0.6
     this.largest = this.blockSize - 14
     world.lostEvents = random.pick([0, 0, 0.1, 1])
@@ -100,17 +109,22 @@ class Simulation {
     // how many appends have a condition
     this.conditions = randomFrom(seed + 2).pick([0, 0, 0.1, 0.5])
     world.slowness = random.pick([0, 0.01, 0.05])
+    world.slowSyncs = random.pick([1, 1, 5, 20])
     // some things often, some never: what is rare together is common in some runs
     this.weights = Object.entries(WEIGHTS).map(([name, weight]) => /** @type {[string, number]} */ ([name, weight * random.pick([0, 0.3, 1, 1, 3])]))
     // bytes of another record that takes the place of one that was rolled back start and end where its bytes did
     this.usualSize = random.pick([0, 0, 20])
+    // a large block is full after a few
+    this.usualMost = Math.max(60, this.blockSize / 8)
     // how often the power is cut, or a process killed, at once when it has said that something is durable, or stored
     this.cutsPower = random.pick([0, 0, 0.05, 0.5])
     this.kills = random.pick([0, 0, 0.02, 0.2])
-    if (world.hasSmallLimits) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 1
+    this.struck = random.pick(STRUCK)
+    if (world.hasSmallLimits) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 2
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
+      if (process.endsWithPower) this.later(0, () => this.cutPower())
       for (const member of this.all) {
         if (member.process !== process) continue
         this.model.died(member.number)
@@ -264,8 +278,10 @@ class Simulation {
   }
 
   killSoon (member) {
-    member.process.callsToLive = 1 + this.random.below(60)
-    this.world.note(`process ${member.process.pid} is killed soon`)
+    const { process } = member
+    process.callsToLive = 1 + this.random.below(60)
+    process.endsWithPower = this.random() < 0.3
+    this.world.note(`process ${process.pid} is killed soon`)
   }
 
   append (member) {
@@ -273,7 +289,7 @@ class Simulation {
     const count = random() < 0.6 ? 1 : 1 + random.below(6)
     const atomic = count > 1 && random() < 0.3
     const most = this.options.large && !atomic && random() < 0.2 ? Math.min(this.blockSize * 3, 20_000) : Math.min(this.largest, 20_000)
-    const size = () => this.usualSize > 0 && random() < 0.9 ? this.usualSize : Math.max(12, Math.min(most, 12 + random.below(random() < 0.2 ? most : Math.min(most, 60))))
+    const size = () => this.usualSize > 0 && random() < 0.9 ? this.usualSize : Math.max(12, Math.min(most, 12 + random.below(random() < 0.2 ? most : Math.min(most, this.usualMost))))
     const sizes = Array.from({ length: count }, size)
     // an atomic batch has to fit into a block
     const fits = sizes.reduce((sum, size) => sum + size + 4, 0) <= this.blockSize - 10
@@ -387,13 +403,18 @@ class Simulation {
   /**
    * A process has said that something is durable, or stored: now is the time at which its not being so shows.
    * @param {Member} member
+   * @param {string} what was called
    * @param {boolean} isDurable
    */
-  strike (member, isDurable) {
+  strike (member, what, isDurable) {
     const { random } = this.world
-    const cuts = isDurable && random() < this.cutsPower
-    if (this.strikes === MAX_STRIKES || this.isHealing || (!cuts && random() >= this.kills)) return
-    this.strikes++
+    if (this.isHealing) return
+    const isAftershock = isDurable && this.aftershocks > 0 && random() < 0.3
+    if (!isAftershock && (this.strikes === MAX_STRIKES || !this.struck.test(what))) return
+    const cuts = isAftershock || (isDurable && random() < this.cutsPower)
+    if (!cuts && random() >= this.kills) return
+    if (isAftershock) this.aftershocks--
+    else this.strikes++
     this.later(random.pick([0, 0, 0.2, 2]), () => cuts ? this.cutPower() : this.kill(member))
   }
 
@@ -417,11 +438,14 @@ class Simulation {
     const names = this.world.hasSmallLimits && random() < 0.5 ? BULK_STORM : random.pick(STORMS)
     for (let calls = 1 + random.below(names === BULK_STORM ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
     const fault = random()
-    if (names === BULK_STORM) this.later(random() * length, () => this.failOneWrite())
-    else if (fault < 0.5) this.later(random() * length, () => this[fault < 0.2 ? 'failCalls' : fault < 0.35 ? 'failDisk' : 'failSync'](member))
+    const isFaulty = fault < 0.7
+    if (isFaulty && names === BULK_STORM) this.later(random() * length / 2, () => this.failOneWrite())
+    else if (isFaulty) this.later(random() * length / 2, () => this[fault < 0.2 ? 'failCalls' : fault < 0.4 ? 'failDisk' : 'failSync'](member))
     const end = random()
-    if (end < 0.6) this.later(random() * length, () => this.cutPower())
-    else if (end < 0.8) this.later(random() * length, () => this.kill(member))
+    // what is broken shows after it was called whole
+    const until = isFaulty ? (0.5 + random()) * length : random() * length
+    if (end < 0.5) this.later(until, () => this.cutPower())
+    else if (end < 0.7) this.later(until, () => this.kill(member))
   }
 
   callSomewhere (name) {
@@ -471,16 +495,9 @@ class Simulation {
 
   /** For a moment, the log can neither be written to nor truncated. */
   failDisk () {
-    const { random, writer, world } = this
+    const { random, writer } = this
     if (writer === undefined) return
-    const { process } = writer
-    let left = 2 + random.below(3)
-    this.hadFaults = true
-    world.fault = (caller, name, args) => {
-      if (left === 0 || caller !== process || !['write', 'writev', 'ftruncate'].includes(name) || process.calls.files.get(args[0])?.path !== this.filename) return null
-      left--
-      return 'EIO'
-    }
+    this.failLog(writer, ['write', 'writev', 'ftruncate'], 0, 2 + random.below(3))
     for (let calls = 1 + random.below(3); calls > 0; calls--) this.later(random(), () => this.callSomewhere('append'))
     // what could not be truncated is left to recovery
     if (random() < 0.8) this.later(random() * random.pick([2, 5, 20]), () => this.kill(writer))
@@ -491,18 +508,42 @@ class Simulation {
     return this.lasting.find(({ isOpen, role, log }) => isOpen && (role === 'alone' || log.flumelog.role === 'owner'))
   }
 
-  /** A write of the process that writes the log, one of the next. */
+  /** A write of the process that writes the log, one of the next, also when it is tried again. */
   failOneWrite () {
     const { writer } = this
     if (writer === undefined) return
-    let left = this.random.below(6)
-    this.hadFaults = true
-    this.world.fault = (caller, name) => caller === writer.process && ['write', 'writev'].includes(name) && left-- === 0 ? 'EIO' : null
+    this.failLog(writer, ['write', 'writev'], this.random.below(5), 2)
   }
 
-  failSync ({ process }) {
-    this.fail(process, ['fsync', 'fdatasync'], 1)
-    this.crashSoon(process)
+  /**
+   * Calls of a process that change the log's file, or FILE.meta, fail, one after the other.
+   * @param {Member} member
+   * @param {string[]} names
+   * @param {number} skipped so many do not
+   * @param {number} count
+   */
+  failLog ({ process }, names, skipped, count) {
+    const { disk } = this.world
+    const file = this.random.pick(['log', 'log', 'log.meta'])
+    let calls = 0
+    this.shake()
+    this.world.fault = (caller, name, [fd]) => {
+      if (caller !== process || !names.includes(name) || process.calls.files.get(fd)?.inode !== disk.root.entries.get('data').entries.get(file)) return null
+      calls++
+      return calls > skipped && calls <= skipped + count ? 'EIO' : null
+    }
+  }
+
+  /** Something fails from now on. */
+  shake () {
+    this.hadFaults = true
+    this.aftershocks = AFTERSHOCKS
+  }
+
+  failSync (member) {
+    const { random, writer } = this
+    if (writer !== undefined && random() < 0.7) this.failLog(writer, SYNCS, random.below(2), 1)
+    else this.fail(member.process, SYNCS, 1)
   }
 
   /** Most of what a fault has broken is repaired by what comes next. */
@@ -515,7 +556,7 @@ class Simulation {
   }
 
   fail (process, names, count) {
-    this.hadFaults = true
+    this.shake()
     this.world.fault = (caller, name) => {
       if (caller !== process || !names.includes(name) || count === 0 || this.random() < 0.5) return null
       count--

@@ -12,6 +12,8 @@ const { randomFrom } = require('../random')
 const EPOCH = Date.UTC(2026, 0, 1)
 /** Milliseconds that things take, from and to, most of the time. */
 const LATENCIES = { file: [0.01, 0.3], answer: [0, 0.1], fsync: [0.1, 4], socket: [0.01, 0.5], watch: [0.01, 5] }
+/** Bytes that a power cut leaves or loses as one, on disks that do not write whole pages. */
+const SECTOR_SIZE = 512
 /** Events at one time after which a run counts as one that never ends. */
 const MAX_EVENTS = 3_000_000
 /** Events in one round of the event loop. */
@@ -26,6 +28,7 @@ class World {
     this.timeline = new Timeline()
     this.epoch = EPOCH
     this.disk = new Disk(this.random, this.timeline)
+    if (randomFrom(seed + 4)() < 0.5) this.disk.pageSize = SECTOR_SIZE
     this.isPowered = true
     this.pids = 100
     /** @type {Set<Process>} */
@@ -38,6 +41,8 @@ class World {
     this.shortWrites = 0
     /** The share of latencies that are a hundred times as long. */
     this.slowness = 0.01
+    /** How many times as long an fsync takes. */
+    this.slowSyncs = 1
     /** The share of synchronous calls during which other processes run. */
     this.interleaving = 0
     this.isInterleaving = false
@@ -66,7 +71,7 @@ class World {
   latency (kind) {
     const [from, to] = LATENCIES[kind]
     const { random } = this
-    return (from + random() * (to - from)) * (random() < this.slowness ? 100 : 1)
+    return (from + random() * (to - from)) * (random() < this.slowness ? 100 : 1) * (kind === 'fsync' ? this.slowSyncs : 1)
   }
 
   start () {
