@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const errors = require('../errors')
 const { nullIfMissing } = require('./directory')
 const { isLocked } = require('./lock')
 const { MetadataLines, PUBLISHED_SIZE, parsePublished } = require('./metadata-text')
@@ -33,6 +34,7 @@ class MetadataReader {
     /** @type {number | null} */
     this.published = null
     this.isHeld = false
+    this.isClosed = false
     this.page = Buffer.alloc(READ_SIZE)
     this.line = Buffer.alloc(PUBLISHED_SIZE)
     /** Settled when it is not being read. @type {Promise<unknown>} */
@@ -116,6 +118,8 @@ class MetadataReader {
 
   /** @returns {Promise<boolean>} false: there is none */
   async open () {
+    // by a reader that had begun before the log was closed
+    if (this.isClosed) throw errors.closed(this.filename)
     // most often there is one, or no log
     if (!fs.existsSync(this.filename)) return false
     this.fd = await open(this.filename, 'r').catch(nullIfMissing) ?? -1
@@ -134,6 +138,7 @@ class MetadataReader {
 
   /** @returns {Promise<void>} */
   close () {
+    this.isClosed = true
     return this.exclusively(async () => this.forget())
   }
 

@@ -103,10 +103,10 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     unlock: () => opened.unlock(),
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
-    close: (cb) => io.close(() => {
-      metadata.close().catch(() => {})
-      callbackify(() => opened.close())(cb)
-    })
+    close: (cb) => io.close(() => callbackify(async () => {
+      await metadata.close().catch(() => {})
+      await opened.close()
+    })(cb))
   }
 }
 

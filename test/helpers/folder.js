@@ -24,6 +24,25 @@ function filesIn (folder) {
   return fs.readdirSync(folder).filter(name => !name.endsWith('.meta')).sort()
 }
 
+/** Why tests that list the open files of this process are skipped; false: they are not. */
+const noListOfOpenFiles = process.platform !== 'linux' && 'Linux has a list of the open files of a process'
+
+/**
+ * @param {string} folder
+ * @returns {string[]} its files that this process has open, by the names that they had last
+ */
+function openFilesIn (folder) {
+  const opened = fs.readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [fs.readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      // the list itself was open while it was read
+      return []
+    }
+  })
+  return opened.filter(name => name.startsWith(path.resolve(folder) + path.sep))
+}
+
 /** @returns {string} the path of a directory that is deleted when the process exits */
 function processFolder () {
   const folder = make()
@@ -77,4 +96,4 @@ function remove (folder) {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 
-module.exports = { filesIn, newFile, testFolder, processFolder, madeOnce }
+module.exports = { filesIn, newFile, noListOfOpenFiles, openFilesIn, testFolder, processFolder, madeOnce }

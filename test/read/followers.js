@@ -7,7 +7,8 @@ const tape = require('tape')
 const fs = require('fs')
 const path = require('path')
 const FlumeLog = require('../..')
-const { testFolder } = require('../helpers/folder')
+const { open } = require('../../promises')
+const { noListOfOpenFiles, openFilesIn, testFolder } = require('../helpers/folder')
 const { codec, numbered } = require('../helpers/numbered')
 const { start } = require('../helpers/processes')
 const { writerOf, follow, isAt, summary } = require('../helpers/followers')
@@ -122,4 +123,23 @@ tape('a follower may start while the file is empty or too small to detect the bl
     t.deepEqual(summary(follower), { count: writer.number, missing: [], wrong: [] }, `${name}: it has seen all`)
     await writer.close()
   }
+})
+
+tape('a log that is closed has no file open, though it was just looking at what the writer has changed', { skip: noListOfOpenFiles }, async (t) => {
+  const folder = testFolder(t)
+  const opened = []
+  for (let round = 0; round < 20; round++) {
+    const writer = await open(folder('log'), { blockSize: 1024 })
+    const reader = await open(folder('log'), { readOnly: true })
+    const stream = reader.stream({ live: true })
+    await writer.append(Array.from({ length: 30 }, (_, i) => `record ${round} ${i}`))
+    await stream.next()
+    if (round % 2 === 0) await writer.compact()
+    await writer.append('more')
+    await stream.return()
+    await reader.close()
+    await writer.close()
+    opened.push(...openFilesIn(folder('.')))
+  }
+  t.deepEqual(opened, [])
 })
