@@ -28,10 +28,32 @@ async function compare (log, model, queries) {
   const wrong = []
   for (const options of queries) {
     const found = (await collect(log, options)).map(text).join()
-    const expected = model.stream(options).map(text).join()
+    const { limit } = options
+    const expected = model.stream({ ...options, limit: limit > 0 && limit < Infinity ? limit : undefined }).map(text).join()
     if (found !== expected) wrong.push({ options, found, expected })
   }
   return wrong
+}
+
+/** Reads from within the callback: the texts of what is given, and the end. */
+function reading (source) {
+  const got = []
+  const ended = event(resolve => source(null, function next (end, item) {
+    if (end) return resolve(end)
+    got.push(text(item))
+    source(null, next)
+  }))
+  return { got, ended }
+}
+
+/** One after the other, in the log and in its model. */
+async function appendMore (log, model, sizes) {
+  const { append } = promises(log)
+  for (const size of sizes) {
+    const value = model.make(size)
+    await append(value)
+    model.append([value])
+  }
 }
 
 /** Every single bound, with every integer from -2 to the end of the log + 2. */
@@ -116,14 +138,7 @@ function boundsTests ({ SOURCES, smallLog, emptyLog, live, caches = [undefined, 
           }
         }
       }
-      const wrong = []
-      for (const options of queries) {
-        const { limit } = options
-        const expected = model.stream({ ...options, limit: limit > 0 && limit < Infinity ? limit : undefined }).map(text).join()
-        const found = (await collect(log, options)).map(text).join()
-        if (found !== expected) wrong.push({ options, found, expected })
-      }
-      t.deepEqual(wrong, [], `${queries.length} of them`)
+      t.deepEqual(await compare(log, model, queries), [], `${queries.length} of them`)
       await close()
     }
   })
@@ -195,19 +210,8 @@ function boundsTests ({ SOURCES, smallLog, emptyLog, live, caches = [undefined, 
     for (const options of [{}, { limit: 2 }, { gt: 0 }, { gt: 112 }, { gte: 200 }, { lt: 150 }, { lte: 128 }, { reverse: true }, { live: true }, { gt: 130, lt: 180 }, { seqs: false }, { values: false }]) {
       const { log, close, model } = await smallLog({}, true)
       const before = model.end
-      const source = log.stream({ old: false, ...options })
-      const got = []
-      const ended = event(resolve => source(null, function next (end, item) {
-        if (end) return resolve(end)
-        got.push(text(item))
-        source(null, next)
-      }))
-      const { append } = promises(log)
-      for (let i = 0; i < 8; i++) {
-        const value = model.make(12)
-        await append(value)
-        model.append([value])
-      }
+      const { got, ended } = reading(log.stream({ old: false, ...options }))
+      await appendMore(log, model, Array(8).fill(12))
       const expected = model.stream({ ...options, reverse: false, gte: Math.max(before, options.gte ?? 0) })
       await close()
       t.equal(await ended, true)
@@ -231,24 +235,11 @@ function boundsTests ({ SOURCES, smallLog, emptyLog, live, caches = [undefined, 
           if (random() >= SHARE) continue
           const bounds = { [a]: x, [b]: y }
           const { log, close, model } = await smallLog()
-          const source = log.stream({ ...bounds, live: true })
-          const got = []
+          const { got, ended } = reading(log.stream({ ...bounds, live: true }))
           let endedEarly = false
           let closing = false
-          const ended = event(resolve => source(null, function next (end, item) {
-            if (end) {
-              endedEarly = !closing
-              return resolve(end)
-            }
-            got.push(text(item))
-            source(null, next)
-          }))
-          const { append } = promises(log)
-          for (const size of sizes) {
-            const value = model.make(size)
-            await append(value)
-            model.append([value])
-          }
+          ended.then(() => { endedEarly = !closing })
+          await appendMore(log, model, sizes)
           const expected = model.stream(bounds).map(text)
           // a record behind the bound, or none possible within it, is what ends it
           const most = b === 'lt' ? y - 1 : y
@@ -269,21 +260,11 @@ function boundsTests ({ SOURCES, smallLog, emptyLog, live, caches = [undefined, 
     for (const gt of live.after) {
       for (const reverse of [false, true]) {
         const { log, close, model } = await smallLog({}, true)
-        const got = []
-        const source = log.stream({ gt, live: true, reverse, values: false })
-        const ended = event(resolve => source(null, function next (end, item) {
-          if (end) return resolve(end)
-          got.push(item)
-          source(null, next)
-        }))
-        const { append } = promises(log)
-        for (let i = 0; i < 8; i++) {
-          const value = model.make(12)
-          await append(value)
-          model.append([value])
-        }
+        const { got: texts, ended } = reading(log.stream({ gt, live: true, reverse, values: false }))
+        await appendMore(log, model, Array(8).fill(12))
         await close()
         t.equal(await ended, true)
+        const got = texts.map(Number)
         const appended = model.stream({ gt, values: false })
         // what is appended before a server has told where the log ends is old
         const ascent = got.findIndex((seq, i) => i > 0 && seq > got[i - 1])
@@ -298,21 +279,10 @@ function boundsTests ({ SOURCES, smallLog, emptyLog, live, caches = [undefined, 
       const { log, close, model } = await smallLog({}, true)
       const old = model.stream({ ...options, reverse: true })
       const before = model.end
-      const got = []
-      const source = log.stream({ ...options, live: true, reverse: true })
-      const ended = event(resolve => source(null, function next (end, item) {
-        if (end) return resolve(end)
-        got.push(text(item))
-        source(null, next)
-      }))
+      const { got, ended } = reading(log.stream({ ...options, live: true, reverse: true }))
       // some logs are read later
       await until(() => got.length >= old.length)
-      const { append } = promises(log)
-      for (let i = 0; i < 6; i++) {
-        const value = model.make(12)
-        await append(value)
-        model.append([value])
-      }
+      await appendMore(log, model, Array(6).fill(12))
       await close()
       t.equal(await ended, true)
       const left = options.limit === undefined ? undefined : options.limit - old.length
