@@ -27,8 +27,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('del'), at: fc.array(anywhere, { minLength: 1, maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('delRange'), bounds }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('trim'), at: anywhere, sizes: fc.array(size, { minLength: 4, maxLength: 20 }) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('stream'), bounds, options }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('scan'), bounds, options }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('read'), bounds, options }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('search'), at: anywhere }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sync') }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('reopen') }) }
@@ -101,18 +100,9 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
       const start = await log.trim({ lt })
       const problem = model.trim(lt, start)
       if (problem !== null) throw new Error(`a log trimmed to ${lt} starts at ${start}: ${problem}`)
-    } else if (step.do === 'stream') {
+    } else if (step.do === 'read') {
       const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
-      const { reuse, ...options } = step.options
-      const all = { ...range, ...options, fromStart: true }
-      same(await promisify(cb => pull(log.log.stream(all), pull.collect(cb)))(), model.stream(all))
-    } else if (step.do === 'scan') {
-      const range = Object.fromEntries(Object.entries(step.bounds).map(([name, part]) => [name, offset(part)]))
-      const found = []
-      await promisify(log.log.scan)({ ...range, fromStart: true, reverse: step.options.reverse, cache: step.options.cache, reuse: step.options.reuse }, (block, start, end, seq) => {
-        found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
-      })
-      same(found, model.stream({ ...range, reverse: step.options.reverse }))
+      await compareReads(log.log, model, range, step.options)
     } else if (step.do === 'search') {
       const wanted = Math.floor(step.at * model.records.length)
       const compare = (value) => model.numberOf(value) - 1 - wanted
@@ -126,8 +116,24 @@ async function compareWithModel (open, settings, steps, model = modelOf(settings
     }
     if (model.records.length > 0) same(log.log.since.value, model.since())
   }
-  same(await promisify(cb => pull(log.log.stream(), pull.collect(cb)))(), model.stream({}))
+  const limit = 1 + Math.floor(model.records.length / 2)
+  for (const options of [{}, { reverse: true, reuse: true }, { limit, seqs: false }, { reverse: true, limit, values: false }]) await compareReads(log.log, model, {}, options)
   await log.close()
+}
+
+/** What a stream, batches and a scan give. */
+async function compareReads (log, model, range, { reuse, ...options }) {
+  const all = { ...range, ...options, fromStart: true }
+  same(await promisify(cb => pull(log.stream(all), pull.collect(cb)))(), model.stream(all))
+  const batches = await promisify(cb => pull(log.batches(all), pull.collect(cb)))()
+  if (batches.some(batch => batch.length === 0)) throw new Error('a batch is empty')
+  same(batches.flat(), model.stream(all))
+  const { reverse, cache } = options
+  const found = []
+  await promisify(log.scan)({ ...range, fromStart: true, reverse, cache, reuse }, (block, start, end, seq) => {
+    found.push({ seq, value: Buffer.from(block.subarray(start, end)) })
+  })
+  same(found, model.stream({ ...range, reverse }))
 }
 
 function same (actual, expected) {

@@ -1,6 +1,6 @@
 'use strict'
 
-// Batches: put together, they are what a stream gives with the same options, with the same end and in the same order
+// Batches: put together, they are what a stream gives with the same options (log/model.js), with the same end and in the same order
 // as what onSkip is told.
 
 const fs = require('fs')
@@ -12,7 +12,6 @@ const { settingsOf } = require('../../lib/options')
 const { pathFile } = require('../../lib/storage/path-file')
 const { CHECK_INTERVAL, MAX_TURN_TIME } = require('../../lib/read/turn-budget')
 const { newFile, testFolder } = require('../helpers/folder')
-const { modelOf } = require('../helpers/model')
 const { overwrite } = require('../helpers/logs')
 const { part } = require('../helpers/part')
 const { promises } = require('../helpers/promises')
@@ -20,12 +19,6 @@ const { collect, collectSource, event, isSame } = require('../helpers/reading')
 const { thorough } = require('../helpers/thorough')
 
 const json = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
-
-const logShape = fc.record({
-  blockSize: fc.constantFrom(32, 64, 200, 4096),
-  sizes: fc.array(fc.integer({ min: 3, max: 150 }), { maxLength: 80 }),
-  deleted: fc.func(fc.boolean())
-})
 
 /** Bounds as fractions of the log, and the other options of a stream. */
 const someOptions = fc.record({
@@ -64,30 +57,6 @@ async function readAll (log, name, options, given = []) {
   if (name === 'batches' && items.some(batch => batch.length === 0)) throw new Error('a batch is empty')
   return { items: items.flat(), error: error && plain(error), skipped }
 }
-
-tape('batches put together are what a stream gives, for any log and any options', async (t) => {
-  await fc.assert(fc.asyncProperty(logShape, fc.array(someOptions, { minLength: 1, maxLength: 5 }), fc.constantFrom(0, 300, 10000), async ({ blockSize, sizes, deleted }, all, cacheSize) => {
-    const model = modelOf({ blockSize, checksum: true })
-    const log = promises(FlumeLog(newFile(), { blockSize, cacheSize }))
-    for (const size of sizes) {
-      const value = model.make(size)
-      model.append([value])
-      await log.append(value)
-    }
-    for (const { seq } of model.records.filter(({ seq }) => deleted(seq))) {
-      model.del(seq)
-      await log.del(seq)
-    }
-    for (const some of all) {
-      const options = within(model.end, some)
-      const batches = await collectSource(log.log.batches(options))
-      if (batches.some(batch => batch.length === 0)) throw new Error('a batch is empty')
-      if (!isSame(batches.flat(), model.stream(options))) return false
-    }
-    await log.close()
-  }), { numRuns: 150 })
-  t.pass('with bounds, limits, deletions, in both directions')
-})
 
 tape('a batch is what a block holds', async (t) => {
   const log = promises(FlumeLog(newFile(), { blockSize: 64 }))

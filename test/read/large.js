@@ -61,27 +61,6 @@ test('records that fit into a block are stored as they are without the option', 
   t.ok(fs.readFileSync(folder('true')).equals(fs.readFileSync(folder('false'))))
 })
 
-test('streams give large records whole: bounds, limit, seqs or values only, batches, backward', async (t) => {
-  const log = await logOf(SIZES)
-  const { seqs, values } = log
-  const all = seqs.map((seq, i) => ({ seq, value: values[i] }))
-  t.deepEqual(await collect(log.log), all)
-  t.deepEqual(await collect(log.log, { reverse: true }), [...all].reverse())
-  t.deepEqual(await collect(log.log, { limit: 2 }), all.slice(0, 2), 'limit counts records')
-  t.deepEqual(await collect(log.log, { reverse: true, limit: 3 }), all.slice(-3).reverse())
-  t.deepEqual(await collect(log.log, { values: false }), seqs)
-  t.deepEqual(await collect(log.log, { seqs: false, reverse: true }), [...values].reverse())
-  t.deepEqual((await collectSource(log.log.batches())).flat(), all)
-  t.deepEqual((await collectSource(log.log.batches({ reverse: true }))).flat(), [...all].reverse())
-  for (const [i, seq] of seqs.entries()) {
-    t.deepEqual(await collect(log.log, { gte: seq }), all.slice(i), 'a range that starts behind the parts of a record')
-    t.deepEqual(await collect(log.log, { gte: seq, lte: seq, reverse: true }), [all[i]])
-    t.deepEqual(await collect(log.log, { lt: seq }), all.slice(0, i))
-  }
-  t.equal(log.log.since.value, seqs.at(-1))
-  await log.close()
-})
-
 test('the log with promises gives and appends them, too', async (t) => {
   const log = await logOf(SIZES)
   const wrapped = wrap(log.log)
@@ -91,19 +70,6 @@ test('the log with promises gives and appends them, too', async (t) => {
   t.deepEqual(await wrapped.get(log.seqs[1]), log.values[1])
   t.deepEqual(await wrapped.getPrevious(log.seqs[2]), { seq: log.seqs[1], value: log.values[1] })
   t.equal((await wrapped.appendFrom([numbered(100, 4000), numbered(101, 9)])).bytes, 4009)
-  await log.close()
-})
-
-test('scan gives a large record in a buffer of its own, search compares whole records', async (t) => {
-  const log = await logOf([...SIZES, ...SIZES, ...SIZES])
-  const found = []
-  await event(resolve => log.log.scan({ reuse: true }, (bytes, start, end, seq) => { found.push({ seq, value: Buffer.from(bytes.subarray(start, end)) }) }, resolve))
-  t.deepEqual(found, log.seqs.map((seq, i) => ({ seq, value: log.values[i] })))
-  for (const [i, value] of log.values.entries()) {
-    t.deepEqual(await log.search(record => (isIntact(record) ? numberOf(record) : NaN) - i - 1), { seq: log.seqs[i], value })
-  }
-  t.equal(await codeOf(log.search(() => -1)), 'flumelog:not-found')
-  t.equal(await codeOf(log.search(() => { throw Object.assign(new Error('no'), { code: 'thrown' }) })), 'thrown')
   await log.close()
 })
 
