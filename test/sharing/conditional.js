@@ -136,26 +136,6 @@ tape('a conflict of a client without a callback is reported by the call that wai
   await close()
 })
 
-tape('a conditional append that the owner stored and did not acknowledge before it was killed is acknowledged by the next', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = sharer(t, file)
-  await owner.opened()
-  await owner.call('append', { from: 1 })
-  const client = shared(file)
-  await client.onReady()
-  await owner.call('mute')
-  const append = outcome(client.append(numbered(2, 20), { after: 0 }))
-  const reader = FlumeLog(file, { readOnly: true })
-  await following(reader).until(2)
-  t.equal(client.log.stats().inFlight.records, 1, 'it is in the file, and the client has not heard')
-  await owner.kill()
-  t.equal(await inTime(append, 'an append'), 24)
-  t.deepEqual(await outcome(client.append(numbered(3, 20), { after: 0 })), conflict(0, 24))
-  await client.close()
-  await event(resolve => reader.close(resolve))
-  t.deepEqual(await numbersIn(file), [1, 2])
-})
-
 tape('conflicts of which a killed owner did not tell are told by the next, between what is stored', async (t) => {
   for (const isAlone of [true, false]) {
     const file = testFolder(t)('log')
@@ -179,25 +159,6 @@ tape('conflicts of which a killed owner did not tell are told by the next, betwe
     await event(resolve => reader.close(resolve))
     t.deepEqual(await numbersIn(file), [1, 4, 5])
   }
-})
-
-tape('conditional appends that a killed owner has never read are compared by the next', async (t) => {
-  const file = testFolder(t)('log')
-  const owner = sharer(t, file)
-  await owner.opened()
-  await owner.call('append', { from: 1 })
-  const clients = [shared(file), shared(file)]
-  for (const client of clients) await client.onReady()
-  owner.signal('SIGSTOP')
-  const appends = clients.map((client, i) => outcome(client.append(numbered(2 + i, 20), { after: 0 })))
-  await event(setImmediate)
-  await owner.kill()
-  const results = await inTime(Promise.all(appends), 'an append')
-  const index = results.indexOf(24)
-  t.notEqual(index, -1, 'one is stored')
-  t.deepEqual(results[1 - index], conflict(0, 24), 'the other is not')
-  for (const client of clients) await client.close()
-  t.deepEqual(await numbersIn(file), [1, 2 + index])
 })
 
 tape('a conditional append in flight during a compaction refers to the same record', async (t) => {
@@ -252,7 +213,7 @@ async function checkCount (t, file, programs, target) {
   return told
 }
 
-const TARGET = thorough ? 10_000 : 300
+const TARGET = thorough ? 3000 : 300
 const PROCESSES = thorough ? 10 : 4
 /** Owners that are killed. */
 const KILLS = thorough ? 10 : 3

@@ -63,22 +63,6 @@ tape('what an earlier owner has stored is acknowledged by the next, with the seq
   t.deepEqual(sent.map(({ first }) => first), [1, 2, 2])
 })
 
-tape('what is before a stored frame, and in no run, was refused for its condition; what is behind it is sent again', async (t) => {
-  const { remote, sent, told, keep } = connected()
-  remote.appender.appendAfter(24, [Buffer.alloc(20)], false, false, keep('a'))
-  remote.appender.appendAfter(24, [Buffer.alloc(20), Buffer.alloc(20)], false, true, keep('b'))
-  remote.appender.append(Buffer.alloc(20), false, keep('c'))
-  remote.appender.appendAfter(24, [Buffer.alloc(20)], true, false, keep('d'))
-  await event(setImmediate)
-  t.deepEqual(sent.map(({ first, count, flags }) => [first, count, flags]), [[1, 1, 5], [2, 2, 7], [4, 1, 1], [5, 1, 5]], 'all before one that is to be durable is')
-  remote.disconnected()
-  remote.connected({ ...WELCOME, runs: [{ first: 4, count: 1, seq: 96 }] }, { send: items => sent.push(...items) })
-  remote.settle()
-  t.deepEqual(told, [['a', 'flumelog:conflict'], ['b', 'flumelog:conflict'], ['c', 96]])
-  t.deepEqual(sent.slice(4).map(({ first }) => first), [5])
-  t.deepEqual([remote.counts.written.records, remote.counts.inFlight.records], [1, 1])
-})
-
 tape('a conflict of what has no condition, or is not the next frame, is no answer', async (t) => {
   const { remote, keep } = connected()
   remote.appender.append(Buffer.alloc(20), false, keep('a'))
@@ -96,17 +80,6 @@ tape('a conditional append that is too large for a frame is refused before it is
   t.deepEqual([told, sent], [[['a', 'flumelog:too-large']], []])
 })
 
-tape('what an owner does not know of may be stored, and is given up', async (t) => {
-  const { remote, sent, told, keep } = connected()
-  remote.appender.append(Buffer.alloc(20), false, keep('a'))
-  await event(setImmediate)
-  remote.disconnected()
-  remote.connected({ ...WELCOME, isUnknown: true }, { send: items => sent.push(...items) })
-  remote.settle()
-  t.deepEqual(told, [['a', 'flumelog:unreachable']])
-  t.equal(sent.length, 1, 'it is not sent again')
-})
-
 tape('a client that has deleted has that fsynced before it is closed, though it has appended nothing', async (t) => {
   const { remote, sent, told, keep } = connected()
   const asked = () => sent.map(({ ask }) => ask.op)
@@ -120,22 +93,6 @@ tape('a client that has deleted has that fsynced before it is closed, though it 
   remote.onreply(2, null)
   remote.flush()
   t.deepEqual(told, [['del', undefined], ['close', undefined]])
-})
-
-tape('deletions that are in flight when the log is compacted are refused; syncs, and appends, are sent again', async (t) => {
-  const { remote, sent, told, keep } = connected()
-  remote.appender.append(Buffer.alloc(20), false, keep('append'))
-  remote.delete(0, keep('delete'))
-  remote.deleteRange(0, 10, keep('range'))
-  remote.trim(0, keep('trim'))
-  remote.sync(keep('sync'))
-  await event(setImmediate)
-  remote.moved({ base: 65536, fd: 0, at: seq => 65536 + seq }, 65536)
-  remote.disconnected()
-  remote.connected(WELCOME, { send: items => sent.push(...items) })
-  remote.settle()
-  t.deepEqual(told, [['delete', 'flumelog:compacted'], ['range', 'flumelog:compacted'], ['trim', 'flumelog:compacted']])
-  t.deepEqual(sent.slice(5).map(item => item.ask?.op ?? item.first), [1, 'sync'])
 })
 
 tape('requests are sent in their place among appends', async (t) => {

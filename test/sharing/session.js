@@ -6,7 +6,6 @@ const tape = require('tape')
 const { EventEmitter } = require('events')
 const { Server } = require('../../lib/sharing/server')
 const { Session } = require('../../lib/sharing/session')
-const { FrameReader } = require('../../lib/sharing/frame-reader')
 const frames = require('../../lib/sharing/frames')
 const { systemClock } = require('../../lib/clock')
 const { event } = require('../helpers/reading')
@@ -38,27 +37,6 @@ function sessionOf (server) {
   server.sessions.add(session)
   return { session, socket, calls }
 }
-
-tape('a client that has taken nothing for a while is told to look at the file when it does', async (t) => {
-  const { server } = openServer()
-  let looks = 0
-  const reader = new FrameReader((type) => { if (type === frames.LOOK) looks++ })
-  const socket = Object.assign(new EventEmitter(), { writableLength: 0, write: bytes => reader.push(bytes), pause () {}, resume () {} })
-  const session = new Session(server, socket)
-  server.sessions.add(session)
-  session.isWelcome = true
-  session.answer(frames.PONG)
-  await event(setImmediate)
-
-  socket.writableLength = 1 << 20
-  server.look()
-  await event(setImmediate)
-  t.equal(looks, 0, 'not while it takes nothing')
-  socket.writableLength = 0
-  socket.emit('drain')
-  await event(setImmediate)
-  t.equal(looks, 1)
-})
 
 tape('nothing is sent to a client once the owner has ended its connection', async (t) => {
   const { server } = openServer()
