@@ -270,24 +270,6 @@ test('a backup is valid if the block in which it ends fills up and is deleted me
   }
 })
 
-test('a log that is trimmed while it is backed up is backed up from where it starts then', async (t) => {
-  const file = testFolder(t)
-  const log = await open(file('log'), { blockSize: 4096 })
-  await log.append(lines(60000))
-  const seqs = await seqsOf(log)
-  let trimmed = null
-  const onProgress = () => { trimmed ??= log.trim({ lt: seqs[50000] }) }
-  await log.backup(file('backup'), { onProgress })
-  const start = await trimmed
-  const records = await recordsIn(file('backup'))
-  for (const seq of seqs) if (seq >= start && !records.has(seq)) throw new Error(`${seq} is missing`)
-  const second = log.backup(file('backup'))
-  await log.trim({ lt: seqs[55000] })
-  await second
-  t.ok(records.size >= 10000, `${records.size} records`)
-  await log.close()
-})
-
 test('nothing that was deleted before the call is in a backup, at whatever moment the log is trimmed meanwhile', async (t) => {
   let isOver = false
   let moments = 0
