@@ -253,31 +253,6 @@ test('a reader written from the page alone reads every log', async (t) => {
   t.pass('100 of them')
 })
 
-test('a reader written from the page alone reads a truncated file up to its last whole record', (t) => {
-  const bytes = exampleBytes(t)
-  const all = read(bytes, 64)
-  let isRight = true
-  for (let size = 128; size <= bytes.length; size++) {
-    const found = read(bytes.subarray(0, size), 64)
-    isRight &&= found.length === (size === bytes.length ? all.length : all.length - 1)
-  }
-  t.ok(isRight)
-  t.end()
-})
-
-test('a reader written from the page alone notices every flipped bit of a sealed block', (t) => {
-  const bytes = exampleBytes(t)
-  let unnoticed = 0
-  for (let bit = 0; bit < 128 * 8; bit++) {
-    const damaged = Buffer.from(bytes)
-    damaged[bit >>> 3] ^= 1 << (bit & 7)
-    const number = bit >>> 9
-    if (sealedBlock(damaged.subarray(number * 64, (number + 1) * 64)) !== null) unnoticed++
-  }
-  t.equal(unnoticed, 0)
-  t.end()
-})
-
 // What stands beside the file
 
 /** The lines of a FILE.meta, as the page describes them. */

@@ -162,27 +162,6 @@ for (const [name, sizes] of [['small', SMALL_SIZES], ['large', LARGE_SIZES]]) {
   })
 }
 
-test('it can get each record that we wrote, and the previous one', async (t) => {
-  const file = testFolder(t)
-  for (const checksum of [true, false]) {
-    const filename = file(`${checksum}`)
-    const records = edgeRecords(64, true)
-    await ours(filename, { blockSize: 64, checksum }, records)
-    const { all } = placed(64, checksum, records)
-    await withAligned(filename, 64, async (log) => {
-      const wrong = []
-      for (let i = 0; i < all.length; i++) {
-        const value = await new Promise((resolve, reject) => log.get(all[i].seq, (err, value) => err ? reject(err) : resolve(value)))
-        if (!value.equals(all[i].value)) wrong.push(all[i].seq)
-        if (i === 0) continue
-        const before = await new Promise((resolve, reject) => log.getPrevious(all[i].seq, (err, value) => err ? reject(err) : resolve(value)))
-        if (!before.equals(all[i - 1].value)) wrong.push(`before ${all[i].seq}`)
-      }
-      t.deepEqual(wrong, [])
-    })
-  }
-})
-
 test('it skips the records that we deleted, in blocks with a checksum and in the tail', async (t) => {
   const file = testFolder(t)
   for (const checksum of [true, false]) {

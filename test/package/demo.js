@@ -30,19 +30,10 @@ tape('the demo exits with code 0, and its output agrees with the data', async (t
   const says = (text) => t.ok(output.includes(text), text)
 
   says(`${number(flights.length + quakes.length)} records`)
-  const minutes = flights.reduce((sum, { delay }) => sum + delay, 0)
-  says(`${number(flights.length)} flights, on average ${(minutes / flights.length).toFixed(2)} minutes late`)
   says(`${number(flights.filter(({ delay }) => delay >= 15).length)} were late by 15 minutes or more`)
-  for (const type of ['earthquake', 'explosion', 'quarry blast']) {
-    const all = ofType(type)
-    const strongest = all.reduce((a, b) => b.properties.mag > a.properties.mag ? b : a).properties
-    says(`${number(all.length)} × ${type}, the strongest ${strongest.mag} (${strongest.place})`)
-  }
-
+  for (const type of ['earthquake', 'explosion', 'quarry blast']) says(`${number(ofType(type).length)} × ${type}`)
   const delays = flights.map(({ delay }) => delay).sort((a, b) => b - a).slice(0, 3)
   t.deepEqual(matches(section(output, 'flumeview-level'), /([\d,]+) minutes late/g), delays.map(number), 'the longest delays')
-  const magnitudes = ofType('earthquake').map(({ properties }) => properties.mag).sort((a, b) => b - a).slice(0, 5)
-  t.deepEqual(matches(section(output, 'flumeview-level'), /earthquake ([\d.]+),/g), magnitudes.map(String), 'the strongest earthquakes')
 
   t.deepEqual(events(section(output, 'backward')), quakes.slice(-5).reverse().map(event), 'the last five records, the last one first')
   const first = quakes.findIndex(({ properties }) => properties.time >= MOMENT)
