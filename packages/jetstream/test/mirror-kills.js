@@ -16,7 +16,7 @@ const { randomFrom } = require('../../../test/helpers/random')
 const { collect } = require('../../../test/helpers/reading')
 const { thorough } = require('../../../test/helpers/thorough')
 
-const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 40 : 4))
+const KILLS = Number(process.env.TEST_KILLS ?? (thorough ? 20 : 4))
 const pause = (milliseconds) => new Promise(resolve => setTimeout(resolve, milliseconds))
 
 withServer('a mirror that is killed', (shared) => {

@@ -1,7 +1,7 @@
 'use strict'
 
 // A pull that is killed at random moments, while the stream grows, records of it are deleted and the server is killed, too: in the end, the copy
-// equals the stream. TEST_THOROUGH=1: 50 kills.
+// equals the stream. TEST_THOROUGH=1: 20 kills.
 
 const path = require('path')
 const { spawn } = require('child_process')
@@ -15,8 +15,8 @@ const { randomFrom } = require('../../../test/helpers/random')
 const { thorough } = require('../../../test/helpers/thorough')
 
 const FLUMELOG = path.join(__dirname, '../../../bin/flumelog.js')
-const KILLS = thorough ? 50 : 4
-const LONGEST = thorough ? 4000 : 1500
+const KILLS = thorough ? 20 : 4
+const LONGEST = thorough ? 2500 : 1500
 
 withNats('a pull that is killed', (file) => {
   test('a copy equals its stream, however often its pull and the server were killed', async (t) => {

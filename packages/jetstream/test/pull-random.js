@@ -14,7 +14,7 @@ const { randomFrom } = require('../../../test/helpers/random')
 const { isSame } = require('../../../test/helpers/reading')
 const { thorough } = require('../../../test/helpers/thorough')
 
-const RUNS = thorough ? 100 : 3
+const RUNS = thorough ? 40 : 3
 const STEPS = 12
 
 withServer('random pulls', (shared) => {

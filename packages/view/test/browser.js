@@ -17,7 +17,7 @@ const RECORDS = 2000000
 const MAX_ASSETS = 120000
 const BLOCK = 65536
 /** Places at which the list is looked at while its scroll bar is dragged. */
-const STEPS = thorough ? 40 : 8
+const STEPS = thorough ? 20 : 8
 
 const folder = processFolder()
 /** A log of 2,000,000 records, and one of some blocks, for what reads all of it; with the addresses of their viewers. */
