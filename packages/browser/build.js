@@ -8,6 +8,9 @@
 //     dist/log.mjs          all of the log, for workers of the caller
 //
 // Then it makes the declarations.
+//
+// The modules of Node.js are replaced here, not by a `browser` condition of `exports`: the log requires them by their names, as any code for
+// Node.js does, and what is published works without a bundler.
 
 const crypto = require('crypto')
 const fs = require('fs')
