@@ -11,7 +11,7 @@ const { FileBlocks } = require('./lib/blocks/file-blocks')
 const { LogBlocks } = require('./lib/blocks/log-blocks')
 const files = require('./lib/blocks/files')
 const { recordsOf, dataOf, startOfLarge } = require('./lib/blocks/stored-records')
-const { closed, compacted, conflict, createError, copyDiffers, deleted, exists, existsBeside, invalid, isDirectory, mapClosed, noMatch, noRecordStarts, notFound, notRegular, overflow, readOnly, shrunk, thrown, trimmed } = require('./lib/errors')
+const { closed, compacted, conflict, createError, copyDiffers, deleted, exists, existsBeside, invalid, isDirectory, mapClosed, noMatch, noRecordStarts, notFound, notRegular, readOnly, shrunk, thrown, trimmed } = require('./lib/errors')
 const { detectBlockSize } = require('./lib/format/block-size')
 const { checksumOf, storedChecksum } = require('./lib/format/checksum')
 const chunk = require('./lib/format/chunk')
@@ -65,7 +65,7 @@ async function openBlocks (file) {
 const callbacks = { callAll, mustBeFunction, optional, promised }
 
 /** What makes the errors that several packages throw, and others. */
-const errors = { closed, compacted, conflict, deleted, noMatch, overflow, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
+const errors = { closed, compacted, conflict, deleted, noMatch, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }
 
 module.exports = {
   blocksOf,

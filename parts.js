@@ -48,7 +48,7 @@ const { sink: startSink } = require('./lib/write/sink')
 const sink = startSink
 /** @type {new (log: any, cb: (err: any, seq?: any) => void) => { start: () => void, finish: (err: any) => void, cancel: () => void }} waits for `since` */
 const NextChange = /** @type {any} */ (Change)
-/** @type {(options: any) => { codec: import('./lib/options').Codec<any>, highWaterMark: number, overflow: 'queue' | 'reject', readOnly: boolean }} checks them */
+/** @type {(options: any) => { codec: import('./lib/options').Codec<any>, highWaterMark: number, readOnly: boolean }} checks them */
 const settingsOf = settingsOfOptions
 /** @type {(range: any, end: number) => { min: number, max: number }} checks it */
 const deletionRangeOf = rangeOfDeletion

@@ -119,15 +119,6 @@ class FlumeLog {
     this.flumelog.highWaterMark = bytes
   }
 
-  /** The option; assign to change it. `flumelog:invalid` if it is neither `'queue'` nor `'reject'`. */
-  get overflow () {
-    return this.flumelog.overflow
-  }
-
-  set overflow (what) {
-    this.flumelog.overflow = what
-  }
-
   /**
    * Waits until the log is open.
    * @returns {Promise<import('./lib/types').Cut | null>} what recovery truncated, or null. Rejects if the log cannot be opened

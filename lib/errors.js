@@ -8,7 +8,7 @@
  * The codes of the log's own errors; docs/api.md says when each occurs.
  * @typedef {'flumelog:deleted' | 'flumelog:trimmed' | 'flumelog:not-found' | 'flumelog:invalid' | 'flumelog:too-large' | 'flumelog:corrupt' |
  *   'flumelog:not-a-log' | 'flumelog:block-size' | 'flumelog:locked' | 'flumelog:unreachable' | 'flumelog:no-lock' |
- *   'flumelog:read-only' | 'flumelog:overflow' | 'flumelog:conflict' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
+ *   'flumelog:read-only' | 'flumelog:conflict' | 'flumelog:replaced' | 'flumelog:failed' | 'flumelog:protocol' |
  *   'flumelog:closed' | 'flumelog:compacted' | 'flumelog:server'} ErrorCode
  * @typedef {`E${string}`} SystemErrorCode such as 'ENOSPC'
  */
@@ -315,15 +315,6 @@ exports.noLock = (filename, reason, cause) => createError('flumelog:no-lock',
  */
 exports.readOnly = (filename, what) => createError('flumelog:read-only',
   `${filename}: cannot ${what}: the log was opened with readOnly`, { filename })
-
-/**
- * @param {number} bytes of the append that was refused
- * @param {number} inFlight bytes
- * @param {number} highWaterMark in bytes
- */
-exports.overflow = (bytes, inFlight, highWaterMark) => createError('flumelog:overflow',
-  `an append of ${bytes} bytes was refused: ${inFlight} bytes are unwritten, and highWaterMark is ${highWaterMark}; wait for onDrain or for callbacks`,
-  { bytes, inFlight, highWaterMark })
 
 /**
  * @param {number} after which record was expected to be the last one; -1: none

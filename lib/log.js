@@ -32,7 +32,7 @@ const { LargeDeletion } = require('./write/large-deletion')
 const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
-const { checkHighWaterMark, checkOverflow, DEFAULT_BLOCK_SIZE } = require('./options')
+const { checkHighWaterMark, DEFAULT_BLOCK_SIZE } = require('./options')
 
 /** How deep a caller may call from within its own callback before it is given a new stack. */
 const MAX_DEPTH = 64
@@ -63,7 +63,7 @@ class Log {
     this.filename = file.filename
     this.settings = settings
     /** The options that can be changed while the log is open. */
-    this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
+    this.limits = { highWaterMark: settings.highWaterMark }
     this.since = createSince((cb) => this.nextChange(cb))
     this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
@@ -466,7 +466,7 @@ function logBehind (members) {
  */
 function createLog (file, settings, clock = systemClock) {
   const log = new Log(file, settings, clock)
-  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark' | 'overflow'>} */
+  /** @type {Omit<FlumeLog<any>, 'blockSize' | 'id' | 'methods' | 'start' | 'role' | 'highWaterMark'>} */
   const members = {
     filename: log.filename,
     codec: settings.codec,
@@ -501,8 +501,7 @@ function createLog (file, settings, clock = systemClock) {
     methods: replaceable('methods', () => log.compacting.methods()),
     start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
-    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } },
-    overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = checkOverflow(what) } }
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } }
   }))
 }
 

@@ -39,10 +39,8 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} [checksum] write a checksum into every full block, and verify it on reading; default true
  * @property {boolean | 'required'} [lock] allow only one writer at a time, across processes; default true.
  *   'required': fail with `flumelog:no-lock` where files cannot be locked, instead of a warning
- * @property {number} [highWaterMark] limit on unwritten bytes; beyond it, `overflow` decides, and a sink waits;
+ * @property {number} [highWaterMark] limit on unwritten bytes, beyond which a sink waits;
  *   default 16 MiB; can be changed while the log is open
- * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with
- *   `flumelog:overflow`; default 'queue'; can be changed while the log is open
  * @property {boolean} [blocking] small reads and writes use synchronous I/O while it stays fast; false: the event
  *   loop never waits for the file; default true
  * @property {boolean} [shared] let several processes append: the first one owns the file, the others send it what they append; default false.
@@ -67,7 +65,6 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} checksum
  * @property {boolean | 'required'} lock
  * @property {number} highWaterMark
- * @property {'queue' | 'reject'} overflow
  * @property {boolean} blocking
  * @property {boolean} shared
  * @property {number} timeout
@@ -84,7 +81,7 @@ const JSON_CODEC = { encode: JSON.stringify, decode: JSON.parse, buffer: false }
 const IDENTITY = { encode: value => value, decode: data => data, buffer: true }
 
 const checkNames = optionNames('the log', [
-  'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark', 'overflow',
+  'blockSize', 'block', 'codec', 'validate', 'cacheSize', 'sync', 'syncInterval', 'syncBytes', 'checksum', 'lock', 'highWaterMark',
   'blocking', 'shared', 'timeout', 'retain', 'large', 'readOnly'
 ])
 
@@ -142,9 +139,8 @@ function settingsOf (options) {
   if (shared && readOnly) throw errors.invalid('shared and readOnly cannot be combined: a log that is only read needs no owner')
   if (shared && !lock) throw errors.invalid('shared requires the lock, which decides which process writes; lock is false')
   const highWaterMark = checkHighWaterMark(options.highWaterMark ?? 16 * MIB)
-  const overflow = checkOverflow(options.overflow ?? 'queue')
   const retain = retainOf(options.retain)
-  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, overflow, blocking, shared, timeout, retain, large, readOnly }
+  return { blockSize, codec, validate: options.validate, cacheSize, sync, syncInterval, syncBytes, checksum, lock, highWaterMark, blocking, shared, timeout, retain, large, readOnly }
 }
 
 /**
@@ -162,15 +158,6 @@ function mustSplit (blockSize) {
 function checkHighWaterMark (value) {
   mustBeInteger('highWaterMark', value, 1, Number.MAX_SAFE_INTEGER)
   return Number(value)
-}
-
-/**
- * @param {unknown} value
- * @returns {'queue' | 'reject'}
- */
-function checkOverflow (value) {
-  if (value === 'queue' || value === 'reject') return value
-  throw errors.invalid(`overflow must be 'queue' or 'reject'; it is ${format(value)}`)
 }
 
 /**
@@ -194,4 +181,4 @@ function mustBeBoolean (name, value) {
   throw errors.invalid(`${name} must be true or false; it is ${format(value)}`)
 }
 
-module.exports = { settingsOf, checkHighWaterMark, checkOverflow, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }
+module.exports = { settingsOf, checkHighWaterMark, mustBeBoolean, DEFAULT_BLOCK_SIZE, IDENTITY }

@@ -120,12 +120,11 @@
  *   may become the owner; null if the log is not shared
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark limit on unwritten bytes; see the option
- * @property {'queue' | 'reject'} overflow what becomes of an append beyond `highWaterMark`; see the option
  * @property {import('./overloads').Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
  *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
  *   `atomic`, the callback gets the seqs of all.
  *   Errors, with nothing stored: `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros;
- *   `flumelog:too-large`; `flumelog:overflow`; `flumelog:conflict`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed
+ *   `flumelog:too-large`; `flumelog:conflict`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed
  *   fsync; errors of the operating system
  * @property {(seq: number, cb: (err: CallbackError | null, value: T) => void) => void} get
  *   reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed` if `seq` is before the start of the log; `flumelog:not-found`

@@ -117,7 +117,7 @@ class DirectLog {
    * @throws why nothing is accepted any more
    */
   append (data) {
-    return this.#appender.append(data, false, undefined, false)
+    return this.#appender.append(data, false, undefined)
   }
 
   /**
@@ -126,7 +126,7 @@ class DirectLog {
    * @throws why nothing is accepted any more
    */
   appendAtomic (batch) {
-    return this.#appender.appendAtomic(batch, false, undefined, false)
+    return this.#appender.appendAtomic(batch, false, undefined)
   }
 
   // Reading

@@ -23,7 +23,6 @@ const { Waiters } = require('./waiters')
  *
  * @typedef {object} Limits may change at any time
  * @property {number} highWaterMark bytes of data in flight
- * @property {'queue' | 'reject'} overflow
  */
 
 /** @template {RecordPacker} [P=RecordPacker] */
@@ -39,8 +38,6 @@ class Appender {
     this.waiters = new Waiters()
     this.limits = limits
     this.onaccepted = onaccepted
-    /** Bytes of data in flight that other processes have sent; their windows limit these, not `highWaterMark`. */
-    this.foreignBytes = 0
     /** The seq of the last acknowledged record. */
     this.lastSeq = lastSeq
     /** The offset after the last append that asked to be synced; -1: none has. */
@@ -74,11 +71,10 @@ class Appender {
    * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
    * @param {boolean} isForced acknowledge it only when it is durable
    * @param {Appended | undefined} cb
-   * @param {boolean} [isLimited] whether `highWaterMark` applies; default true
    * @returns {number} its seq, unless a compaction moves it; -1 if it is refused
    */
-  append (data, isForced, cb, isLimited = true) {
-    if (!this.accepts(data.length, isLimited)) return this.refuse(data.length, cb)
+  append (data, isForced, cb) {
+    if (this.refusal !== null) return this.refuse(cb)
     const seq = this.pack(data)
     this.accept(seq, 1, data.length, isForced, cb)
     return seq
@@ -92,9 +88,8 @@ class Appender {
    */
   appendText (text, isForced, cb) {
     // how many bytes it has is known when it is packed
-    const mayRefuse = this.refusal !== null || this.limits.overflow === 'reject'
     const seq = this.packer.end
-    const bytes = mayRefuse ? 0 : this.packer.addText(text)
+    const bytes = this.refusal !== null ? 0 : this.packer.addText(text)
     if (bytes === 0) this.append(Buffer.from(text), isForced, cb)
     else this.accept(seq, 1, bytes, isForced, cb)
   }
@@ -105,11 +100,11 @@ class Appender {
    * @param {Appended | undefined} cb
    */
   appendBatch (batch, isForced, cb) {
-    const bytes = sizeOf(batch)
-    if (!this.accepts(bytes, true)) {
-      this.refuse(bytes, cb)
+    if (this.refusal !== null) {
+      this.refuse(cb)
       return
     }
+    const bytes = sizeOf(batch)
     const { filling } = this.packer
     this.packer.reserve(bytes + batch.length * FRAME_SIZE)
     if (this.packer.filling !== filling) this.waiters.endGroup()
@@ -123,15 +118,14 @@ class Appender {
    * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
    * @param {boolean} isForced
    * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
-   * @param {boolean} [isLimited] as for append
    * @returns {number[]} their seqs, unless a compaction moves them; none if they are refused
    */
-  appendAtomic (batch, isForced, cb, isLimited = true) {
+  appendAtomic (batch, isForced, cb) {
     const bytes = sizeOf(batch)
     /** @type {number[]} */
     let seqs = []
     const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
-    if (!this.accepts(bytes, isLimited)) this.refuse(bytes, answer)
+    if (this.refusal !== null) this.refuse(answer)
     else if (batch.length === 0) this.appendBatch(batch, isForced, answer)
     else {
       this.packer.reserve(bytes + batch.length * FRAME_SIZE)
@@ -169,7 +163,7 @@ class Appender {
   }
 
   /**
-   * Records that another process has sent, with their lengths; they are stored in a row. Its window limits them, not `highWaterMark`.
+   * Records that another process has sent, with their lengths; they are stored in a row.
    * @param {Buffer} records
    * @param {number} count
    * @param {boolean} isForced
@@ -184,8 +178,6 @@ class Appender {
     const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFrame(records)
     if (packer.filling !== filling) waiters.endGroup()
     this.accept(last, count, bytes, isForced, cb)
-    waiters.newest.foreignBytes += bytes
-    this.foreignBytes += bytes
     if (isAtomic) waiters.endGroup()
     return first
   }
@@ -207,27 +199,9 @@ class Appender {
     this.onaccepted()
   }
 
-  /**
-   * @param {number} bytes
-   * @param {boolean} isLimited
-   * @returns {boolean} whether that much more is accepted
-   */
-  accepts (bytes, isLimited) {
-    if (this.refusal !== null) return false
-    if (!isLimited || this.limits.overflow === 'queue') return true
-    const { ownBytes } = this
-    // a record larger than the mark is accepted when nothing else is in flight, rather than never
-    return ownBytes + bytes <= this.limits.highWaterMark || ownBytes === 0
-  }
-
   /** The seq of the last record, of those in flight too; -1: there is none. */
   get lastAppended () {
     return this.waiters.lastGroup?.lastSeq ?? this.lastSeq
-  }
-
-  /** Bytes of data in flight that this process has appended. */
-  get ownBytes () {
-    return this.counts.inFlight.bytes - this.foreignBytes
   }
 
   /**
@@ -263,12 +237,11 @@ class Appender {
   }
 
   /**
-   * @param {number} bytes
    * @param {((err: Error) => void) | undefined} cb
    * @returns {number} in the place of a seq
    */
-  refuse (bytes, cb) {
-    this.reject(this.refusal ?? errors.overflow(bytes, this.ownBytes, this.limits.highWaterMark), cb)
+  refuse (cb) {
+    this.reject(/** @type {Error} */ (this.refusal), cb)
     return -1
   }
 
@@ -286,12 +259,11 @@ class Appender {
   /** @param {CommitGroup[]} groups that are stored */
   countAcknowledged (groups) {
     const { written, inFlight } = this.counts
-    for (const { records, bytes, foreignBytes } of groups) {
+    for (const { records, bytes } of groups) {
       written.records += records
       written.bytes += bytes
       inFlight.records -= records
       inFlight.bytes -= bytes
-      this.foreignBytes -= foreignBytes
     }
   }
 
@@ -301,7 +273,6 @@ class Appender {
     for (const group of groups) {
       inFlight.records -= group.records
       inFlight.bytes -= group.bytes
-      this.foreignBytes -= group.foreignBytes
     }
   }
 }

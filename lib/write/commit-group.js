@@ -21,8 +21,6 @@ class CommitGroup {
     this.records = 0
     /** bytes of data */
     this.bytes = 0
-    /** those of them that other processes have sent */
-    this.foreignBytes = 0
     /** the offset after the last record */
     this.end = 0
     /** Why its records are not stored; null: they are. @type {Error | null} */

@@ -65,11 +65,9 @@ class EarlyAppender extends Appender {
    * @param {((err: Error | null, result?: any) => void) | undefined} cb
    */
   appendAfter (after, batch, isForced, isAtomic, cb) {
-    const { records } = this.counts.appended
     if (isAtomic) this.appendAtomic(batch, isForced, cb)
     else this.appendBatch(batch, isForced, cb)
-    const isAccepted = this.counts.appended.records > records
-    if (isAccepted) this.options.set(this.lastAppended, { isAtomic, after })
+    this.options.set(this.lastAppended, { isAtomic, after })
   }
 }
 
@@ -112,13 +110,9 @@ class EarlyAppends {
    * @param {RecordCodec} records
    */
   appendAgain (appender, records) {
-    const { limits } = appender
     const { waiters } = this.appender
     const packed = new PackedRecords(this.packer)
-    // they have been accepted already
-    appender.limits = { ...limits, overflow: 'queue' }
     for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, records)
-    appender.limits = limits
   }
 
   /**

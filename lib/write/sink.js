@@ -146,7 +146,7 @@ class SinkReader {
     }
     this.sizes.push(data.length)
     this.bytesInFlight += data.length
-    appender.append(data, false, this.onstored, false)
+    appender.append(data, false, this.onstored)
   }
 
   /** @type {import('./commit-group').Appended} */

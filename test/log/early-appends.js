@@ -32,8 +32,7 @@ const world = fc.record({
   /** Records in the file. */
   before: fc.constantFrom(0, 1, 5),
   role: fc.constantFrom('alone', 'alone', 'owner', 'client'),
-  checksum: fc.boolean(),
-  overflow: fc.constantFrom('queue', 'reject')
+  checksum: fc.boolean()
 })
 
 tape(`appends made before the log is open store and call back the same as later ones, in ${RUNS} random runs`, async (t) => {
@@ -55,7 +54,7 @@ tape(`appends made before the log is open store and call back the same as later 
 })
 
 /** Makes the calls before the log is open, or when it is. */
-async function run (file, { blockSize, isGiven, before, role, checksum, overflow }, calls, isLate) {
+async function run (file, { blockSize, isGiven, before, role, checksum }, calls, isLate) {
   const options = { checksum, shared: role !== 'alone' }
   const made = promises(FlumeLog(file, { blockSize, ...options }))
   for (let i = 0; i < before; i++) await made.append(`record ${i} from before`)
@@ -63,9 +62,7 @@ async function run (file, { blockSize, isGiven, before, role, checksum, overflow
   if (before === 0) await made.onReady()
   if (role !== 'client') await made.close()
   const mustGive = isGiven || before === 0
-  // what will turn out to be too large for a block, or in conflict with its condition, is in flight until then
-  const limits = mustGive && calls.every(({ after }) => after === undefined) ? { overflow, highWaterMark: 600 } : {}
-  const log = FlumeLog(file, { ...options, ...limits, blockSize: mustGive ? blockSize : undefined })
+  const log = FlumeLog(file, { ...options, blockSize: mustGive ? blockSize : undefined })
   const opened = event(resolve => log.onReady(resolve))
   if (isLate) await opened
   const results = []
@@ -138,11 +135,11 @@ tape('a listener of since can append and read at once, and what was appended bef
 })
 
 tape('what is appended before a log is open is counted at once', async (t) => {
-  const log = promises(FlumeLog(testFolder(t)('log'), { highWaterMark: 10, overflow: 'reject' }))
-  const results = [log.append('12345678'), codeOf(log.append('9ab')), codeOf(log.append(''))]
+  const log = promises(FlumeLog(testFolder(t)('log'), { highWaterMark: 10 }))
+  const results = [log.append('12345678'), codeOf(log.append(''))]
   const { appended, inFlight } = log.log.stats()
   t.deepEqual({ appended, inFlight }, { appended: { records: 1, bytes: 8 }, inFlight: { records: 1, bytes: 8 } })
-  t.deepEqual(await Promise.all(results), [0, 'flumelog:overflow', 'flumelog:invalid'])
+  t.deepEqual(await Promise.all(results), [0, 'flumelog:invalid'])
   await log.close()
   t.equal(log.log.stats().inFlight.records, 0)
 })

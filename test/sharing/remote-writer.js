@@ -9,7 +9,7 @@ const { event } = require('../helpers/reading')
 const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, runs: [] }
 /** @type {import('../../lib/sharing/remote-writer').Listeners} */
 const LISTENERS = { onsettled: () => {}, onacknowledged: () => {}, whenSeen: (cb) => cb() }
-const LIMITS = { highWaterMark: 1 << 24, overflow: 'queue' }
+const LIMITS = { highWaterMark: 1 << 24 }
 const FULL = Object.assign(new Error('full'), { code: 'ENOSPC' })
 
 /** A client, what its owner was sent, and what its callers were told. */

@@ -27,7 +27,6 @@ const options: FlumeLog.Options<Message> = {
   checksum: false,
   lock: 'required',
   highWaterMark: 1024,
-  overflow: 'reject',
   blocking: true,
   shared: true,
   timeout: 5000,
@@ -64,9 +63,6 @@ log.role = 'server'
 const blockSize: number = log.blockSize
 const encoded: Uint8Array | string = log.codec.encode({ text: 'a', time: 1 })
 log.highWaterMark = 2048
-log.overflow = 'queue'
-// @ts-expect-error neither 'queue' nor 'reject'
-log.overflow = 'drop'
 // @ts-expect-error not bytes
 log.highWaterMark = '16 MiB'
 

@@ -31,9 +31,6 @@ const role: 'owner' | 'client' | null = log.role
 const blockSize: number = log.blockSize
 const encoded: Uint8Array | string = log.codec.encode(message)
 log.highWaterMark = 2048
-log.overflow = 'reject'
-// @ts-expect-error neither 'queue' nor 'reject'
-log.overflow = 'drop'
 const cut: { offset: number, bytes: number, filename: string | null } | null = await log.ready()
 const stats: Stats = log.stats()
 const written: number = log.stats().written.records

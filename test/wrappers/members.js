@@ -19,7 +19,6 @@ const COUNTERPARTS = {
   role: 'role',
   since: 'since',
   highWaterMark: 'highWaterMark',
-  overflow: 'overflow',
   append: 'append',
   sink: 'appendFrom',
   get: 'get',
@@ -78,7 +77,7 @@ for (const [entry, make] of Object.entries(ENTRIES)) {
   tape(`every member of ${entry} can be replaced, deleted and redefined`, async (t) => {
     for (const name of membersOf(make())) {
       const object = make()
-      const value = { highWaterMark: 1000, overflow: 'reject' }[name] ?? (() => 'replaced')
+      const value = { highWaterMark: 1000 }[name] ?? (() => 'replaced')
       // this file is in strict mode: an assignment that has no effect throws
       object[name] = value
       t.equal(object[name], value, name)
@@ -98,8 +97,7 @@ tape('what is replaced in a wrapper is not replaced in the log, except for the o
   for (const name of ['append', 'stream', 'get', 'role', 'blockSize', 'filename']) wrapper[name] = 'replaced'
   t.deepEqual([log.append, log.stream, log.get, log.role, log.blockSize, log.filename], [append, stream, get, null, 65536, filename])
   wrapper.highWaterMark = 1000
-  wrapper.overflow = 'reject'
-  t.deepEqual([log.highWaterMark, log.overflow], [1000, 'reject'])
+  t.equal(log.highWaterMark, 1000)
   t.throws(() => { wrapper.highWaterMark = 0 }, (err) => err.code === 'flumelog:invalid')
   log.highWaterMark = 2000
   t.equal(wrapper.highWaterMark, 2000)

@@ -76,7 +76,7 @@ tape('ready, drained and scan are what onReady, onDrain and scan of the log with
   t.equal(await log.scan({}, () => { throw thrown }).catch(err => err), thrown)
   t.equal(await codeOf(log.scan({})), 'flumelog:invalid', 'a missing onRecord rejects')
   t.equal(await codeOf(log.scan({ gt: 'x' }, onRecord)), 'flumelog:invalid')
-  t.deepEqual([log.blockSize, log.highWaterMark, log.overflow], [65536, 16 * 1024 * 1024, 'queue'])
+  t.deepEqual([log.blockSize, log.highWaterMark], [65536, 16 * 1024 * 1024])
   t.equal(log.codec, log.flumelog.codec)
   await log.close()
   t.deepEqual([await codeOf(log.ready()), await codeOf(log.drained()), await codeOf(log.scan({}, onRecord))], Array(3).fill('flumelog:closed'))

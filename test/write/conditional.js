@@ -236,21 +236,6 @@ tape('a conflict without a callback is reported by the next call', async (t) => 
   t.equal(await codeOf(close()), 'flumelog:conflict')
 })
 
-tape('an append beyond highWaterMark that is refused for its condition is a conflict, and else flumelog:overflow', async (t) => {
-  const log = promises(FlumeLog(testFolder(t)('log'), { highWaterMark: 10, overflow: 'reject' }))
-  await log.onReady()
-  const answers = [log.append('12345678'), log.append('too much', { after: 0 }), log.append('too much', { after: -1 }), log.append('x', { after: 0 })]
-  t.deepEqual(await Promise.all(answers.map(outcome)), [0, { code: 'flumelog:overflow', after: undefined, seq: undefined }, conflict(-1, 12), 12])
-  await log.close()
-})
-
-tape('beyond highWaterMark, a conditional append before the log is open is refused, and the calls before it have no condition', async (t) => {
-  const log = promises(FlumeLog(testFolder(t)('log'), { highWaterMark: 10, overflow: 'reject' }))
-  const answers = [log.append('12345678'), log.append('too much', { after: 77 }), log.append('x', { after: 0 })]
-  t.deepEqual((await Promise.all(answers.map(outcome))).map(answer => answer.code ?? answer), [0, 'flumelog:overflow', 12])
-  await log.close()
-})
-
 tape('a closed log, and a read-only one, say so', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))

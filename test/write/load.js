@@ -12,98 +12,28 @@ const { promises } = require('../helpers/promises')
 const MIB = 1024 * 1024
 const RECORDS = Number(process.env.RECORDS ?? 1e6)
 
-tape("with overflow 'reject' an append past highWaterMark gets flumelog:overflow and is not stored", async (t) => {
-  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
-  const codes = await Promise.all(Array.from({ length: 15 }, (_, i) => codeOf(log.append(Buffer.alloc(100, i + 1)))))
-  t.deepEqual(codes, [...Array(10).fill(null), ...Array(5).fill('flumelog:overflow')], 'ten fit')
-  t.equal(await codeOf(log.append(Buffer.alloc(100, 16))), null, 'there is room again')
-  t.deepEqual((await all(log)).map(value => value[0]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16])
+tape('what is appended beyond highWaterMark is stored, and counted until it is', async (t) => {
+  const log = await open({ highWaterMark: 1000 })
+  const appends = Array.from({ length: 15 }, (_, i) => log.append(Buffer.alloc(100, i + 1)))
+  t.deepEqual(log.log.stats().inFlight, { records: 15, bytes: 1500 })
+  await Promise.all(appends)
+  t.deepEqual((await all(log)).map(value => value[0]), Array.from({ length: 15 }, (_, i) => i + 1))
   const { appended, written, inFlight } = log.log.stats()
   t.deepEqual({ appended, written, inFlight }, {
-    appended: { records: 11, bytes: 1100 },
-    written: { records: 11, bytes: 1100 },
+    appended: { records: 15, bytes: 1500 },
+    written: { records: 15, bytes: 1500 },
     inFlight: { records: 0, bytes: 0 }
   })
   await log.close()
 })
 
-tape('a batch is accepted or rejected as a whole, and one larger than the mark is accepted only on its own', async (t) => {
-  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
-  const batch = (n, value) => Array.from({ length: n }, () => Buffer.alloc(100, value))
-  const codes = await Promise.all([log.append(batch(6, 1)), log.append(batch(5, 2)), log.append(batch(4, 3)), log.append(batch(1, 4))].map(codeOf))
-  t.deepEqual(codes, [null, 'flumelog:overflow', null, 'flumelog:overflow'])
-  t.deepEqual((await all(log)).map(value => value[0]), [...Array(6).fill(1), ...Array(4).fill(3)])
-  const large = await Promise.all([log.append(batch(30, 5)), log.append(batch(1, 6))].map(codeOf))
-  t.deepEqual(large, [null, 'flumelog:overflow'])
-  await log.close()
-})
-
-tape('a record larger than the mark is accepted only while nothing is in flight', async (t) => {
-  const log = await open({ highWaterMark: 10, overflow: 'reject' })
-  const codes = await Promise.all([log.append('larger than the mark'), log.append('x'), log.append('as large as the first')].map(codeOf))
-  t.deepEqual(codes, [null, 'flumelog:overflow', 'flumelog:overflow'])
-  t.deepEqual(await Promise.all([log.append('x'), log.append('larger than the mark')].map(codeOf)), [null, 'flumelog:overflow'])
-  t.equal(await codeOf(log.append('larger than the mark')), null)
-  t.deepEqual((await all(log)).map(String), ['larger than the mark', 'x', 'larger than the mark'])
-  await log.close()
-})
-
-tape('an atomic batch is accepted or rejected as a whole', async (t) => {
-  const log = await open({ highWaterMark: 100, overflow: 'reject' })
-  const batch = (letter) => ['a', 'b', 'c'].map(second => letter.repeat(29) + second)
-  const [first, second] = await Promise.all([batch('x'), batch('y')].map(batch => log.append(batch, { atomic: true }).catch(err => err)))
-  t.equal(first.length, 3)
-  t.equal(second.code, 'flumelog:overflow')
-  t.deepEqual((await all(log)).map(String), batch('x'))
-  await log.close()
-})
-
-tape('a rejected append calls back before the appends in flight are written', async (t) => {
-  const file = new ControlledFile()
-  file.held.add('write')
-  const log = file.open({ highWaterMark: 10, overflow: 'reject' })
-  await log.onReady()
-  const order = []
-  const first = log.append('0123456789').then(() => order.push('stored'))
-  order.push(await codeOf(log.append('x')))
-  // and both options take effect with the next append, though nothing has been written yet
-  log.log.highWaterMark = 11
-  const second = log.append('y').then(() => order.push('stored, with a higher mark'))
-  order.push(await codeOf(log.append('z')))
-  log.log.overflow = 'queue'
-  const third = log.append('z').then(() => order.push('stored, since all are queued'))
-  log.log.overflow = 'reject'
-  log.log.highWaterMark = 5
-  order.push(await codeOf(log.append('z')))
-  t.deepEqual(log.log.stats().inFlight, { records: 3, bytes: 12 })
-  file.release('write')
-  await Promise.all([first, second, third])
-  t.deepEqual(order, ['flumelog:overflow', 'flumelog:overflow', 'flumelog:overflow', 'stored', 'stored, with a higher mark', 'stored, since all are queued'])
-  await log.close()
-})
-
-tape('options set before the log is open apply from the first append', async (t) => {
-  const log = FlumeLog(newFile())
-  log.overflow = 'reject'
-  log.highWaterMark = 2
-  const { append, close } = promises(log)
-  t.deepEqual(await Promise.all(['aa', 'b'].map(value => codeOf(append(value)))), [null, 'flumelog:overflow'])
-  await close()
-})
-
-tape('highWaterMark and overflow can be changed while the log is open', async (t) => {
+tape('highWaterMark can be changed while the log is open', async (t) => {
   const log = await open({ highWaterMark: 100 })
-  const append = () => codeOf(log.append(Buffer.alloc(100, 1)))
-  t.deepEqual(await Promise.all([append(), append()]), [null, null], "'queue' refuses nothing")
-  log.log.overflow = 'reject'
-  t.deepEqual(await Promise.all([append(), append()]), [null, 'flumelog:overflow'])
   log.log.highWaterMark = 200
-  t.deepEqual(await Promise.all([append(), append(), append()]), [null, null, 'flumelog:overflow'])
   t.equal(log.log.highWaterMark, 200)
   for (const wrong of [0, -1, NaN, '5', undefined]) {
     t.throws(() => { log.log.highWaterMark = wrong }, (err) => err.code === 'flumelog:invalid', `${wrong} is refused`)
   }
-  t.throws(() => { log.log.overflow = 'drop' }, (err) => err.code === 'flumelog:invalid')
   await log.close()
 })
 
@@ -187,7 +117,7 @@ tape('a sink fills the buffer up to highWaterMark, then waits until half of it i
 })
 
 tape('two concurrent sinks each store their records in order', async (t) => {
-  const log = await open({ highWaterMark: 1000, overflow: 'reject' })
+  const log = await open({ highWaterMark: 1000 })
   const records = (name) => Array.from({ length: 2000 }, (_, i) => `${name}${i}`)
   const sunk = (name) => new Promise((resolve, reject) => {
     pull(pull.values(records(name)), log.log.sink((err, stored) => err ? reject(err) : resolve(stored.records)))

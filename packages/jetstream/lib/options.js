@@ -27,8 +27,7 @@ const errors = require('./errors')
  * @property {TlsOptions | true} [tls] connect with TLS only; true: with the certificates that Node.js trusts
  * @property {string} [name] of the connection, for the server's monitoring; default 'flumelog'
  * @property {string | null} [filename] the path beside which flumedb's views put their files (missing parent directories are created); the log itself has none; default null
- * @property {number} [highWaterMark] limit on bytes that are not acknowledged; beyond it, `overflow` decides, and a sink waits; default 16 MiB
- * @property {'queue' | 'reject'} [overflow] beyond `highWaterMark`, whether an append is accepted anyway or fails with `flumelog:overflow`; default 'queue'
+ * @property {number} [highWaterMark] limit on bytes that are not acknowledged, beyond which a sink waits; default 16 MiB
  * @property {number} [timeout] milliseconds that no server may answer before opening, reads and `close` fail with `flumelog:unreachable`; default 10000
  * @property {boolean} [readOnly] refuse appends and deletions; default false
  * @property {(status: ConnectionStatus) => void} [onStatus] called when the connection breaks, and when it is there again; of `mirror` and `pull`, also when they fall behind, and when they have caught up
@@ -62,7 +61,7 @@ const MAX_PARTITIONS = 1024
 
 const checkConfigNames = optionNames('config', [...CONFIG_NAMES])
 const checkNames = optionNames('the log', [
-  'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'overflow', 'timeout', 'readOnly', 'onStatus'
+  'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'timeout', 'readOnly', 'onStatus'
 ])
 
 /**
@@ -87,7 +86,7 @@ function settingsOf (options) {
   if (duplicateWindow !== undefined && !(Number.isInteger(duplicateWindow) && duplicateWindow >= 100 && duplicateWindow <= MAX_WINDOW)) {
     throw errors.invalid(`duplicateWindow must be an integer from 100 to ${MAX_WINDOW}; it is ${format(duplicateWindow)}`)
   }
-  const { codec, highWaterMark, overflow, readOnly } = options
+  const { codec, highWaterMark, readOnly } = options
   const { partitions, key, config = {} } = options
   checkConfigNames(config)
   const { onStatus } = options
@@ -109,7 +108,7 @@ function settingsOf (options) {
     servers: [servers].flat(),
     connection,
     subject,
-    ...commonSettingsOf({ codec, highWaterMark, overflow, readOnly }),
+    ...commonSettingsOf({ codec, highWaterMark, readOnly }),
     partitions,
     key,
     config,
@@ -144,12 +143,12 @@ function mustMatch (name, value, pattern, what) {
 }
 
 /**
- * @param {Pick<JetStreamOptions<any>, 'codec' | 'highWaterMark' | 'overflow' | 'readOnly'>} options that a log in a file has, too
+ * @param {Pick<JetStreamOptions<any>, 'codec' | 'highWaterMark' | 'readOnly'>} options that a log in a file has, too
  * @throws flumelog:invalid
  */
 function commonSettingsOf (options) {
-  const { codec, highWaterMark, overflow, readOnly } = logSettingsOf(options)
-  return { codec, highWaterMark, overflow, readOnly }
+  const { codec, highWaterMark, readOnly } = logSettingsOf(options)
+  return { codec, highWaterMark, readOnly }
 }
 
 module.exports = { settingsOf, commonSettingsOf }

@@ -34,7 +34,7 @@ const { sizeOf } = require('./size-of')
 class Publisher {
   /**
    * @param {string} label of the log, for errors
-   * @param {{ highWaterMark: number, overflow: 'queue' | 'reject' }} limits
+   * @param {{ highWaterMark: number }} limits
    * @param {{ lastSeq: number, advance: (seq: number) => void }} log told of the last record of a batch before the callbacks are called
    */
   constructor (label, limits, log) {
@@ -89,17 +89,13 @@ class Publisher {
     return this
   }
 
-  get ownBytes () {
-    return this.counts.inFlight.bytes
-  }
-
   /**
    * @param {Uint8Array} data
    * @param {boolean} isForced ignored: what a stream has acknowledged is stored
    * @param {Appended} cb
    */
   append (data, isForced, cb) {
-    this.accept([data], false, NO_TERMS, cb)
+    this.publish([data], false, NO_TERMS, cb)
   }
 
   /** @param {(err: Error | null) => void} [cb] called when all that was appended is acknowledged, or has failed */
@@ -117,21 +113,6 @@ class Publisher {
    * @param {Appended | undefined} cb
    */
   publish (records, atomic, terms, cb) {
-    const bytes = sizeOf(records)
-    const { ownBytes, limits: { highWaterMark, overflow } } = this
-    if (overflow === 'reject' && ownBytes > 0 && ownBytes + bytes > highWaterMark) {
-      return this.reject(errors.overflow(bytes, ownBytes, highWaterMark), cb)
-    }
-    this.accept(records, atomic, terms, cb)
-  }
-
-  /**
-   * @param {Uint8Array[]} records
-   * @param {boolean} atomic
-   * @param {import('./batch-sender').Terms} terms
-   * @param {Appended | undefined} cb
-   */
-  accept (records, atomic, terms, cb) {
     const bytes = sizeOf(records)
     if (this.refusal !== null) return this.reject(this.refusal, cb)
     const { appended, inFlight } = this.counts

@@ -49,7 +49,7 @@ class StreamLog {
     if (settings.filename !== null) fs.mkdirSync(path.dirname(settings.filename), { recursive: true })
     /** What a sink, streams and `since` name in their errors. */
     this.filename = `stream ${settings.stream}`
-    this.limits = { highWaterMark: settings.highWaterMark, overflow: settings.overflow }
+    this.limits = { highWaterMark: settings.highWaterMark }
     this.since = createSince((cb) => this.nextChange(cb))
     this.records = new StreamRecordCodec(settings.codec, this.filename)
     this.turn = new TurnBudget()
@@ -386,7 +386,7 @@ class StreamLog {
     const timer = setInterval(() => {
       looks = written.records === acknowledged ? looks + 1 : 0
       acknowledged = written.records
-      if (looks === LOOKS) finish(publisher.ownBytes > 0 ? errors.appendsUnknown(this.filename) : null)
+      if (looks === LOOKS) finish(publisher.counts.inFlight.bytes > 0 ? errors.appendsUnknown(this.filename) : null)
     }, timeout / LOOKS)
     const finish = (/** @type {Error | null} */ failure) => {
       clearInterval(timer)
@@ -464,8 +464,7 @@ function createStreamLog (settings) {
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),
-    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = commonSettingsOf({ highWaterMark: bytes }).highWaterMark } },
-    overflow: { enumerable: true, configurable: true, get: () => log.limits.overflow, set: (what) => { log.limits.overflow = commonSettingsOf({ overflow: what }).overflow } }
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = commonSettingsOf({ highWaterMark: bytes }).highWaterMark } }
   })
 }
 

@@ -17,7 +17,7 @@ const numbers = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => fr
 
 test('an option that is missing, unknown or invalid is an error', (t) => {
   for (const options of [{}, { stream: 'a b' }, { stream: 'a.b' }, { stream: 'S', subject: 'a.*' }, { stream: 'S', replicas: 2 }, { stream: 'S', servers: [1] }, { stream: 'S', timeout: 0 },
-    { stream: 'S', codec: {} }, { stream: 'S', tls: 1 }, { stream: 'S', creds: 1 }, { stream: 'S', overflow: 'x' }, { stream: 'S', highWaterMark: 0 }, { stream: 'S', readOnly: 1 },
+    { stream: 'S', codec: {} }, { stream: 'S', tls: 1 }, { stream: 'S', creds: 1 }, { stream: 'S', highWaterMark: 0 }, { stream: 'S', readOnly: 1 },
     { stream: 'S', blockSize: 1 }, { stream: 'S', user: '' }, { stream: 'S', filename: 1 }]) {
     t.throws(() => JetStreamLog(options), { code: 'flumelog:invalid' }, JSON.stringify(options))
   }
@@ -215,16 +215,6 @@ withServer('a log in a JetStream stream', (shared) => {
     t.deepEqual(one, [1301])
     t.equal(await codeOf(log.append(numbers(1, 1001).map(String), { atomic: true })), 'flumelog:too-large')
     t.deepEqual((await collect(log.log, { seqs: false })).map(Number), numbers(1, 1301))
-    await log.close()
-  })
-
-  test('beyond highWaterMark, an append is refused or accepted, as the option says', async (t) => {
-    const log = open({ highWaterMark: 10, overflow: 'reject' })
-    const codes = await Promise.all(['123456', '7890', 'x'].map(value => log.append(value).catch(({ code }) => code)))
-    t.deepEqual(codes, [1, 2, 'flumelog:overflow'])
-    log.log.overflow = 'queue'
-    t.deepEqual(await Promise.all(['123456', '7890', 'x'].map(value => log.append(value))), [3, 4, 5])
-    t.throws(() => { log.log.highWaterMark = 0 }, { code: 'flumelog:invalid' })
     await log.close()
   })
 

@@ -13,7 +13,7 @@ const codec = {
 
 const log = JetStreamLog({ stream: 'messages', codec, servers: ['nats://127.0.0.1:4222'], replicas: 3, duplicateWindow: 60_000, tls: { caFile: 'ca.pem' } })
 const typed: JetStreamLog.Log<Message> = log
-const options: JetStreamLog.Options = { stream: 'S', subject: 's', user: 'u', pass: 'p', token: 't', creds: 'file', tls: true, name: 'n', filename: null, highWaterMark: 1, overflow: 'reject', timeout: 1, readOnly: true }
+const options: JetStreamLog.Options = { stream: 'S', subject: 's', user: 'u', pass: 'p', token: 't', creds: 'file', tls: true, name: 'n', filename: null, highWaterMark: 1, timeout: 1, readOnly: true }
 // @ts-expect-error: without a stream
 JetStreamLog({})
 // @ts-expect-error: an option that does not exist
