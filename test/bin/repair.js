@@ -78,16 +78,6 @@ test('a repair that keeps no record fails', async (t) => {
   t.match(stdout, /NO RECORD WAS KEPT/)
 })
 
-test('a repaired log accepts appends, at the offset where the old one ended', async (t) => {
-  const name = testFolder(t)
-  const { bytes } = await makeDamaged(name('log'))
-  await flumelog(['repair', name('log')])
-  const log = promises(FlumeLog(name('log.repaired')))
-  t.equal(await log.append('next'), bytes.length)
-  await log.close()
-  t.ok(await isValid(name('log.repaired')))
-})
-
 test('--in-place replaces the log with the copy, and keeps the old file', async (t) => {
   const name = testFolder(t)
   const { bytes } = await makeDamaged(name('log'))
@@ -124,17 +114,6 @@ test('the copy of a log with a torn tail ends with the last whole record', async
   t.match(stdout, new RegExp(`^truncated ${whole.length} to ${whole.length + 4}, 4 bytes: `))
   t.ok(fs.readFileSync(name('log.repaired')).equals(whole))
   t.deepEqual(filesIn(name('.')), ['log', 'log.repaired'], 'nothing else was written')
-})
-
-test('a tail that is corrupt in its middle keeps its size', async (t) => {
-  const name = testFolder(t)
-  const seqs = await makeLog(name('log'), RECORDS, { blockSize: BLOCK_SIZE })
-  const { size } = fs.statSync(name('log'))
-  const tail = seqs.filter(seq => inBlock(seq) === inBlock(size))
-  overwrite(name('log'), tail[1], Buffer.from([200]))
-  await flumelog(['repair', name('log')])
-  t.equal(fs.statSync(name('log.repaired')).size, size, 'the next record comes where it would have')
-  t.deepEqual((await found(name('log.repaired'))).map(([seq]) => seq), seqs.filter(seq => !tail.includes(seq)))
 })
 
 test('repair after a crash respects the recovery point, and keeps it with the old file', async (t) => {

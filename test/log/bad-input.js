@@ -154,17 +154,6 @@ test('a batch with an invalid record stores nothing', async (t) => {
   }
 })
 
-test('an empty batch stores nothing and calls back with the seq of the last record', async (t) => {
-  const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
-  t.equal(await log.append([]), -1)
-  t.equal(await log.append('a'), 0)
-  t.equal(await log.append(['b', 'c']), 10)
-  const batch = log.append('d')
-  t.equal(await log.append([]), 15)
-  t.equal(await batch, 15)
-  await log.close()
-})
-
 test('the largest record accepted has the size that the error for a larger one gives', async (t) => {
   for (const checksum of [true, false]) {
     for (const blockSize of [32, 64, 1000, 65536]) {

@@ -122,23 +122,6 @@ test('the first record not less than the target is found, for every number of re
   t.deepEqual(wrong, [])
 })
 
-test('a search in an empty log is flumelog:not-found', async (t) => {
-  const log = openOver([])
-  const err = await log.search(() => 0).catch(err => err)
-  t.equal(err.code, 'flumelog:not-found')
-  await log.close()
-})
-
-test('if all records match, the first is found; if none does, the error is flumelog:not-found', async (t) => {
-  for (const records of [1, 2, A_BLOCK, A_BLOCK + 1, 10 * A_BLOCK, 10 * A_BLOCK + 1]) {
-    const log = openOver(range(records, i => i + 1))
-    t.deepEqual(await found(log, () => 0), { seq: 0, value: 1 })
-    t.deepEqual(await found(log, () => Infinity), { seq: 0, value: 1 })
-    t.equal(await found(log, () => -1), 'flumelog:not-found')
-    await log.close()
-  }
-})
-
 test('the first of several equal records is found', async (t) => {
   const runs = [1, 1, 5, 6, 7, 12, 1, 13, 30, 2]
   const numbers = runs.flatMap((length, i) => new Array(length).fill(10 * i + 10))
@@ -203,12 +186,6 @@ test('compare receives the decoded value and the seq', async (t) => {
   t.ok(seen.length > 3)
   t.deepEqual(seen.filter(([value, seq]) => seq !== seqOf(value - 1)), [])
   t.deepEqual(await found(log, (value, seq) => seq - 100), { seq: 104, value: 12 }, 'so it may go by the seq')
-  await log.close()
-})
-
-test('a search waits until the log is open', async (t) => {
-  const log = openOver(range(100, i => i + 1))
-  t.deepEqual(await log.search(atLeast(70)), { seq: seqOf(69), value: 70 })
   await log.close()
 })
 
