@@ -3,7 +3,7 @@
 // A flumedb database on several machines. What any of them appends goes to a stream of NATS JetStream; each has a copy of the stream in a
 // folder of its own, and the views of that copy. Reading needs no server; a machine that was off goes on where it was.
 //
-//     npm install flumelog-random-access-file flumelog-jetstream flumecodec flumedb flumeview-reduce
+//     npm install flumelog-random-access-file flumelog-jetstream flumedb flumeview-reduce
 //     nats-server --jetstream
 //     node two-machines.js ada-folder ada       and type: 30 grace
 //     node two-machines.js grace-folder grace   on another machine, with nats://HOST:4222 as the third argument
@@ -11,7 +11,6 @@
 const path = require('path')
 const readline = require('readline')
 const { promisify } = require('util')
-const codec = require('flumecodec').json
 const Flume = require('flumedb')
 const Reduce = require('flumeview-reduce')
 const FlumeLog = require('flumelog-random-access-file')
@@ -26,10 +25,10 @@ const balances = Reduce(1, (balances, { from, to, amount }) => {
 
 async function main () {
   // creates the stream, if this is the first machine
-  const stream = JetStreamLog({ ...source, codec })
+  const stream = JetStreamLog({ ...source, codec: 'json' })
   await promisify(stream.onReady)()
 
-  const copy = FlumeLog(path.join(folder, 'log'), { codec })
+  const copy = FlumeLog(path.join(folder, 'log'), { codec: 'json' })
   const db = Flume(copy).use('balances', balances)
   const stop = new AbortController()
   const pulling = JetStreamLog.pull(source, copy, { signal: stop.signal })

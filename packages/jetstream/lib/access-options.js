@@ -9,6 +9,7 @@
  */
 
 const ACCESS_HELP = `
+
 Without an option, and without a user in the URL, these variables of the environment count: NATS_USER and NATS_PASSWORD, NATS_TOKEN, NATS_CREDS; NATS_CA, NATS_CERT and NATS_KEY. Other users of the machine see what is in a command line.`
 
 /**
@@ -19,8 +20,8 @@ function accessOptions (command) {
   return command
     .option('--creds <path>', 'file with the credentials of a NATS user')
     .option('--ca <path>', 'file with the certificates to trust; connects with TLS only')
-    .option('--cert <path>', 'file with the certificate of the client; connects with TLS only')
-    .option('--key <path>', 'file with its private key')
+    .option('--cert <path>', 'file with the certificate of the client, with --key; connects with TLS only')
+    .option('--key <path>', 'file with the private key of --cert')
 }
 
 /**

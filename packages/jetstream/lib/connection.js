@@ -5,7 +5,8 @@
 
 const jetstream = require('@nats-io/jetstream')
 const transport = require('@nats-io/transport-node')
-const fs = require('fs')
+const { EventEmitter } = require('events')
+const { authenticatorOf, checkTls } = require('./credentials')
 const errors = require('./errors')
 const { enveloped } = require('./envelope')
 const { DeletedMessages } = require('./deleted-messages')
@@ -59,6 +60,8 @@ class Connection {
     /** Called when it is connected again, or never will be. @type {Set<() => void>} */
     this.waiting = new Set()
     this.reconnects = 0
+    /** Emits, by its subject, that this user may not publish something: the server says so by itself, to no subscription. */
+    this.refusals = new EventEmitter().setMaxListeners(0)
     /** Bytes of data that may be on their way to the server, so that whatever is asked waits behind them. */
     this.sending = 0
     /** When this server was connected to, or left. */
@@ -104,16 +107,16 @@ class Connection {
 
   /** @returns {import('@nats-io/transport-node').NodeConnectionOptions} */
   clientOptions () {
-    const { servers, user, pass, token, tls, name, timeout } = this.settings
-    if (tls !== undefined && tls !== true) for (const path of [tls.caFile, tls.certFile, tls.keyFile]) if (path !== undefined) this.readFile(path)
+    const { settings: { servers, user, pass, token, creds, tls, name, timeout }, label } = this
+    if (tls !== undefined && tls !== true) checkTls(tls, label)
     return {
       servers,
       user,
       pass,
       token,
       name,
-      tls: tls === true ? {} : tls,
-      authenticator: this.authenticator(),
+      tls: tls === true ? {} : /** @type {any} */ (tls),
+      authenticator: authenticatorOf(creds, label),
       timeout: Math.min(timeout, CONNECT_TIMEOUT),
       maxReconnectAttempts: -1,
       reconnectTimeWait: RECONNECT_DELAY,
@@ -124,53 +127,33 @@ class Connection {
     }
   }
 
-  /** @throws flumelog:invalid if the credentials are none */
-  authenticator () {
-    const { settings: { creds }, label } = this
-    if (creds === undefined) return undefined
-    const bytes = typeof creds === 'string' ? this.readFile(creds) : creds
-    const authenticator = this.transport.credsAuthenticator(bytes)
-    try {
-      // the client would do so for each attempt to connect, and try again
-      authenticator('nonce')
-    } catch (err) {
-      throw errors.invalidAccess(label, `${typeof creds === 'string' ? creds : 'creds'} has no credentials of a NATS user`, err)
-    }
-    return authenticator
-  }
-
-  /**
-   * @param {string} path
-   * @returns {Buffer}
-   * @throws flumelog:invalid
-   */
-  readFile (path) {
-    try {
-      return fs.readFileSync(path)
-    } catch (err) {
-      throw errors.invalidAccess(this.label, `${path} cannot be read: ${/** @type {Error} */ (err).message}`, err)
-    }
-  }
-
   async watch () {
     this.statuses = this.nats.status()
-    for await (const { type } of this.statuses) {
+    for await (const { type, error } of this.statuses) {
       if (type === 'disconnect') this.disconnected()
       else if (type === 'reconnect') this.reconnected()
+      else if (type === 'error' && isDenied(error)) this.refusals.emit(`${error.operation} ${error.subject}`, error)
     }
   }
 
-  /** The server says when something happens to the stream, if this user may hear that. */
-  watchStream () {
-    this.subscribe(`$JS.EVENT.ADVISORY.STREAM.*.${this.settings.stream}`, () => this.verify())
+  /**
+   * The server says when something happens to the stream. A user who may not hear that, or may not ask what became of what is in doubt, would
+   * find out too late: so this is tried now.
+   * @returns {Promise<void>} rejects with flumelog:server
+   */
+  async watchStream () {
+    const { manager, settings: { stream } } = this
+    this.subscribe(`$JS.EVENT.ADVISORY.STREAM.*.${stream}`, () => this.verify())
+    // that there is none is answered after the subscription
+    await this.ask(() => manager.streams.getMessage(stream, { seq: Number.MAX_SAFE_INTEGER }))
   }
 
   /**
-   * @param {string} subject
+   * @param {string} subject without which nothing works
    * @param {(message: import('@nats-io/transport-node').Msg) => void} onmessage
    */
   subscribe (subject, onmessage) {
-    this.subscriptions.push(this.nats.subscribe(subject, { callback: (err, message) => { if (!err) onmessage(message) } }))
+    this.subscriptions.push(this.nats.subscribe(subject, { callback: (err, message) => err ? this.fail(this.refused(err)) : onmessage(message) }))
   }
 
   /**
@@ -231,7 +214,10 @@ class Connection {
    *   it is another one, which ends the connection
    */
   verify () {
-    return this.identity.verify().catch(() => null)
+    return this.identity.verify().catch((err) => {
+      if (isDenied(err)) this.fail(this.refused(err))
+      return null
+    })
   }
 
   release () {
@@ -392,8 +378,7 @@ class Connection {
    * @returns {boolean} whether the same request may succeed later: there was no answer, or the cluster has no leader at the moment
    */
   isTransient (err) {
-    // by name: a connection of the caller may be one of another version of the client
-    if (err?.cause?.name === 'PermissionViolationError') return false
+    if (isDenied(err)) return false
     if (err instanceof Disconnected || err instanceof Behind || isTimeout(err) || err?.name === 'RequestError') return true
     return (err?.status === 503 || err?.code === 503) && err.code !== NOT_STORED && !NO_STORAGE.has(err.code)
   }
@@ -447,7 +432,12 @@ function isFull ({ code, message }) {
 
 /** @param {any} err @returns {boolean} whether it is an error of the client or the server, and not one of this package or the operating system */
 function isRefusal (err) {
-  return REFUSALS.has(err?.name) || err?.cause?.name === 'PermissionViolationError'
+  return REFUSALS.has(err?.name) || isDenied(err)
+}
+
+/** @param {any} err @returns {boolean} whether this user may not do it. By name: a connection of the caller may be one of another version of the client */
+function isDenied (err) {
+  return [err?.name, err?.cause?.name].includes('PermissionViolationError')
 }
 
 /** @param {any} err @returns {boolean} whether the certificate of the server is not trusted, or cannot be read: trying again is pointless */
@@ -456,11 +446,11 @@ function isUntrusted ({ code }) {
 }
 
 const REFUSALS = new Set(['JetStreamApiError', 'StreamNotFoundError', 'ConsumerNotFoundError', 'JetStreamStatusError', 'JetStreamError', 'JetStreamNotEnabled',
-  'AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError', 'ProtocolError'])
+  'AuthorizationError', 'UserAuthenticationExpiredError', 'ProtocolError'])
 
 /** @param {number} milliseconds @returns {Promise<void>} */
 function pause (milliseconds) {
   return new Promise(resolve => setTimeout(resolve, milliseconds))
 }
 
-module.exports = { Connection, Behind, REQUEST_TIMEOUT }
+module.exports = { Connection, Behind, isDenied, REQUEST_TIMEOUT }

@@ -36,7 +36,9 @@ function directGet (connection, query, last = Infinity) {
     const subscription = nats.subscribe(inbox, { callback: (err, message) => onmessage(err, message) })
     // until the next message
     const timer = setTimeout(ontimeout, REQUEST_TIMEOUT)
-    nats.publish(`$JS.API.DIRECT.GET.${stream}`, JSON.stringify(query), { reply: inbox })
+    const subject = `$JS.API.DIRECT.GET.${stream}`
+    connection.refusals.once(`publish ${subject}`, finish)
+    nats.publish(subject, JSON.stringify(query), { reply: inbox })
 
     /** @param {Error | null} err @param {Msg} message */
     function onmessage (err, message) {
@@ -67,6 +69,7 @@ function directGet (connection, query, last = Infinity) {
     /** @param {Error | null} err */
     function finish (err) {
       clearTimeout(timer)
+      connection.refusals.off(`publish ${subject}`, finish)
       // one that has been closed throws nothing more
       if (!subscription.isClosed()) subscription.unsubscribe()
       if (err) reject(err)

@@ -7,7 +7,7 @@
 
 const { callbacks: { mustBeFunction, optional }, format, optionNames } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
-const { REQUEST_TIMEOUT } = require('./connection')
+const { isDenied, REQUEST_TIMEOUT } = require('./connection')
 
 /** Milliseconds for which a request for records waits at the server. */
 const EXPIRES = 5000
@@ -199,7 +199,8 @@ class DurableCursor {
     let code = SILENT
     try {
       code = await connection.attempt(() => this.sendRequest(batch, isLive))
-    } catch {
+    } catch (err) {
+      if (isDenied(err)) throw connection.refused(err)
       code = DISCONNECTED
     }
     const received = this.request?.received ?? 0
@@ -230,24 +231,34 @@ class DurableCursor {
    */
   sendRequest (batch, isLive) {
     const { connection, connection: { settings: { stream }, nats } } = this
-    return new Promise((resolve) => {
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${this.name}`
+    return new Promise((resolve, reject) => {
       const inbox = connection.createInbox()
       // without it, the server gives nothing more to this request
-      const subscription = nats.subscribe(inbox, { callback: (err, message) => { if (!err) this.onmessage(message, request) } })
+      const subscription = nats.subscribe(inbox, { callback: (err, message) => err ? refuse(err) : this.onmessage(message, request) })
+      const refuse = (/** @type {Error} */ err) => {
+        reject(err)
+        request.end(OTHER)
+      }
+      connection.refusals.once(`publish ${subject}`, refuse)
+      const stopWaiting = () => {
+        clearTimeout(timer)
+        connection.refusals.off(`publish ${subject}`, refuse)
+      }
       const timer = setTimeout(() => request.end(SILENT), (isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
       /** @type {Request} */
       const request = {
         missing: batch,
         received: 0,
         end: (code) => {
-          clearTimeout(timer)
+          stopWaiting()
           // an answer that is late is taken, too
           if (code === SILENT) this.late.push(subscription)
           else if (!subscription.isClosed()) subscription.unsubscribe()
           resolve(code)
         },
         cancel: () => {
-          clearTimeout(timer)
+          stopWaiting()
           // what is on its way counts as given
           const drained = connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
           this.returns = Promise.allSettled([this.returns, drained])
@@ -256,14 +267,14 @@ class DurableCursor {
       }
       this.request = request
       const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
-      nats.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${this.name}`, JSON.stringify(query), { reply: inbox })
+      nats.publish(subject, JSON.stringify(query), { reply: inbox })
     })
   }
 
   /** @param {any} err @returns {Error} */
   failureOf (err) {
     const { connection: { failure, label } } = this
-    return failure ?? (err.code === 'flumelog:unreachable' ? err : errors.cursorLost(label, this.name, err))
+    return failure ?? (err.code === 'flumelog:unreachable' || isDenied(err.cause) ? err : errors.cursorLost(label, this.name, err))
   }
 
   adaptSize () {

@@ -4,7 +4,7 @@
 // delivered are kept for the readers at the end of the log; whatever is not among them is read by its sequence, so none is skipped or given
 // twice, whatever becomes of the consumer.
 
-const { REQUEST_TIMEOUT } = require('./connection')
+const { isDenied, REQUEST_TIMEOUT } = require('./connection')
 const { timeIn } = require('./envelope')
 
 /** Milliseconds until it is tried again, and a consumer that says nothing is replaced. */
@@ -52,7 +52,10 @@ class Follower {
       try {
         await connection.connected()
         await connection.attempt(() => this.follow())
-      } catch {}
+      } catch (err) {
+        // what waits would wait for ever
+        if (isDenied(err)) connection.fail(connection.refused(err))
+      }
       this.stop()
       if (connection.failure === null) await new Promise(resolve => setTimeout(resolve, RETRY_DELAY))
     }

@@ -2,6 +2,7 @@
 
 // The options of a log in a JetStream stream: defaults and validation.
 
+const net = require('net')
 const { callbacks: { mustBeFunction }, format, optionNames } = require('flumelog-random-access-file/blocks')
 const { settingsOf: logSettingsOf } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
@@ -41,9 +42,9 @@ const errors = require('./errors')
  * @typedef {Partial<Pick<import('@nats-io/jetstream').StreamConfig, (typeof CONFIG_NAMES)[number]>>} StreamSettings
  *
  * @typedef {object} TlsOptions
- * @property {string} [ca] certificates to trust, in PEM
- * @property {string} [cert] the client's certificate, in PEM
- * @property {string} [key] its private key, in PEM
+ * @property {string | Uint8Array} [ca] certificates to trust, in PEM
+ * @property {string | Uint8Array} [cert] the client's certificate, in PEM; with its key
+ * @property {string | Uint8Array} [key] its private key, in PEM; with the certificate
  * @property {string} [caFile] path of certificates to trust
  * @property {string} [certFile] path of the client's certificate
  * @property {string} [keyFile] path of its private key
@@ -59,6 +60,7 @@ const MAX_WINDOW = Math.floor(Number.MAX_SAFE_INTEGER / 1e6)
 const CONFIG_NAMES = /** @type {const} */ (['description', 'max_msgs', 'max_bytes', 'max_age', 'discard', 'compression', 'placement', 'metadata'])
 const MAX_PARTITIONS = 1024
 
+const checkTlsNames = optionNames('tls', ['ca', 'cert', 'key', 'caFile', 'certFile', 'keyFile', 'handshakeFirst'])
 const checkConfigNames = optionNames('config', [...CONFIG_NAMES])
 const checkNames = optionNames('the log', [
   'stream', 'servers', 'connection', 'subject', 'partitions', 'key', 'config', 'codec', 'replicas', 'duplicateWindow', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'filename', 'highWaterMark', 'timeout', 'readOnly', 'onStatus'
@@ -75,7 +77,11 @@ function settingsOf (options) {
   // in a name, these would separate, or match, the tokens of subjects, or the folders of the server
   mustMatch('stream', stream, /^[^\s.*>/\\]+$/, 'without spaces, dots, `*`, `>`, `/` and `\\`')
   mustMatch('subject', subject, /^[^\s.*>]+(\.[^\s.*>]+)*$/, 'of tokens with dots between them, without spaces, `*` and `>`')
-  for (const server of [servers].flat()) mustMatch('servers', server, /^[^\s]+$/, 'such as nats://127.0.0.1:4222, or an array of them')
+  const list = [servers].flat()
+  const wrong = list.findIndex(server => !isServer(server))
+  if (wrong !== -1 || list.length === 0) {
+    throw errors.invalid(`servers must be an address such as nats://127.0.0.1:4222, without a user, and with a port from 1 to 65535 if it has one; or an array of them; it is ${format(list[wrong] ?? servers)}`)
+  }
   for (const name of /** @type {const} */ (['user', 'pass', 'token'])) if (options[name] !== undefined) mustMatch(name, options[name], /./, 'that is not empty')
   mustMatch('name', name, /./, 'that is not empty')
   if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
@@ -103,9 +109,10 @@ function settingsOf (options) {
   }
   if (creds !== undefined && !(creds instanceof Uint8Array)) mustMatch('creds', creds, /./, 'that is a path, or a Uint8Array')
   if (tls !== undefined && tls !== true && (tls === null || typeof tls !== 'object')) throw errors.invalid(`tls must be true or an object; it is ${format(tls)}`)
+  if (tls !== undefined && tls !== true) checkTlsNames(tls)
   return {
     stream,
-    servers: [servers].flat(),
+    servers: list,
     connection,
     subject,
     ...commonSettingsOf({ codec, highWaterMark, readOnly }),
@@ -129,6 +136,19 @@ function settingsOf (options) {
     filename,
     timeout,
     onStatus
+  }
+}
+
+/** @param {unknown} server @returns {boolean} whether the client can make an address of it */
+function isServer (server) {
+  if (typeof server !== 'string' || /\s/.test(server)) return false
+  const address = server.replace(/^(nats|tls):\/\//, '')
+  if (net.isIPv6(address)) return true
+  try {
+    const { username, port, pathname } = new URL(`http://${address}`)
+    return username === '' && port !== '0' && pathname === '/'
+  } catch {
+    return false
   }
 }
 

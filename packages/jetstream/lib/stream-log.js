@@ -112,7 +112,7 @@ class StreamLog {
     const info = await openStream(connection)
     const { created, state: { last_seq: last } } = info
     connection.identity.open(info)
-    connection.watchStream()
+    await connection.watchStream()
     const reader = new Reader(connection)
     reader.state = info.state
     this.state.opened = { reader, follower: new Follower(connection, reader, this), writer: settings.readOnly ? null : publisher }

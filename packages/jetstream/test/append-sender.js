@@ -5,6 +5,7 @@
 // first one of a conditional append is stored right after the message of the condition. One with the key of another is not stored, and gets its seq.
 // Of a batch for which there is no space, a server without replicas stores a part.
 
+const { EventEmitter } = require('events')
 const test = require('tape')
 const { headers } = require('@nats-io/transport-node')
 const { Publisher } = require('../lib/publisher')
@@ -129,6 +130,7 @@ class Network {
     this.settings = { stream: 'S' }
     this.failure = null
     this.isConnected = true
+    this.refusals = new EventEmitter().setMaxListeners(0)
     this.deleted = { add () {} }
     this.sending = 0
     this.requestTimeout = 60_000
