@@ -140,6 +140,13 @@ const streamReplaced = (filename, problem) => createError('flumelog:replaced',
 
 /**
  * @param {string} filename
+ * @param {Error} cause what the server said
+ */
+const mirrorDeleted = (filename, cause) => createError('flumelog:replaced',
+  `${filename}: the stream was deleted; mirror again to create it anew`, { filename, cause })
+
+/**
+ * @param {string} filename
  * @param {string} name of a cursor
  * @param {Error} cause what the server said
  */
@@ -150,4 +157,4 @@ const cursorLost = (filename, name, cause) => createError('flumelog:replaced',
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
   `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
-module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, notOfPartitions, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, chunkInMirror, corruptCopyIndex, cursorLost }
+module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, notOfPartitions, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, mirrorDeleted, chunkInMirror, corruptCopyIndex, cursorLost }

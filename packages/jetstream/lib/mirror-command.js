@@ -148,7 +148,7 @@ async function mirrorFile (file, target, options, onProgress) {
       return onProgress({ ...sum, lag: 0, total: 1, isConnected: true })
     } catch (err) {
       // it was compacted twice while this process was held up, or restored: its cursor tells
-      if (codeOf(err) !== 'flumelog:replaced') throw err
+      if (codeOf(err) !== 'flumelog:replaced' || /** @type {any} */ (err).filename !== log.filename) throw err
     } finally {
       await close(log).catch(() => {})
     }

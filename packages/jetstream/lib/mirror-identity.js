@@ -15,14 +15,22 @@ const IDENTITY = /^[0-9a-f-]{36}\n$/
  * @returns {Promise<string>}
  */
 async function identityOf (log) {
-  const { path: file } = log
-  const filename = file + SUFFIX
   for (;;) {
-    const text = await readIfThere(filename)
-    if (text !== null && IDENTITY.test(text)) return text.trim()
-    if (text !== null) throw errors.invalid(`${filename}: not an id of a log; restore the file, or remove it, and mirror the log into another stream`)
-    await create(filename, log.status())
+    const identity = await readIdentity(log)
+    if (identity !== null) return identity
+    await create(log.path + SUFFIX, log.status())
   }
+}
+
+/**
+ * @param {{ path: string }} log that is open
+ * @returns {Promise<string | null>} null: it was never mirrored
+ */
+async function readIdentity ({ path }) {
+  const filename = path + SUFFIX
+  const text = await readIfThere(filename)
+  if (text !== null && !IDENTITY.test(text)) throw errors.invalid(`${filename}: not an id of a log; restore the file, or remove it, and mirror the log into another stream`)
+  return text === null ? null : text.trim()
 }
 
 /** Held by one mirror of a log at a time, while it does what two must not do together. */
@@ -93,4 +101,4 @@ function nullIfLocked (err) {
   return null
 }
 
-module.exports = { identityOf, MirrorLock }
+module.exports = { identityOf, readIdentity, MirrorLock }

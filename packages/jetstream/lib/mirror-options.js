@@ -3,6 +3,7 @@
 // What `mirror` is given: defaults and validation.
 
 const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
+const { checkCursor } = require('./cursor-consumer')
 const { settingsOf } = require('./options')
 
 /**
@@ -44,11 +45,13 @@ function mirrorSettingsOf (target, options) {
   checkOptions(options)
   const { live = true, keepDeleted = false, onProgress, signal } = options
   const stream = settingsOf(target.connection === undefined ? { name: 'flumelog mirror', ...target } : target)
+  const cursor = options.cursor ?? `mirror-${stream.stream}`
+  checkCursor(cursor, {})
   return {
     target: stream,
     live,
     keepDeleted,
-    cursor: options.cursor ?? `mirror-${stream.stream}`,
+    cursor,
     onProgress,
     signal
   }

@@ -37,13 +37,12 @@ class MirrorTarget {
     this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
     this.subject = `${connection.settings.subject}.mirror`
     this.maxRecord = Infinity
+    /** Of the log. */
     this.identity = ''
     this.isReplicated = false
   }
 
-  /** @param {string} identity of the log */
-  async open (identity) {
-    this.identity = identity
+  async open () {
     const { connection, connection: { settings } } = this
     await connection.open()
     const info = await openStream(connection)
@@ -169,4 +168,4 @@ class MirrorTarget {
   }
 }
 
-module.exports = { MirrorTarget }
+module.exports = { MirrorTarget, LOG }

@@ -14,6 +14,7 @@ const { identityOf } = require('./mirror-identity')
 const { MirrorDeletions } = require('./mirror-deletions')
 const { MirrorSource } = require('./mirror-source')
 const { MirrorTarget } = require('./mirror-target')
+const { isMissing } = require('./stream-identity')
 
 /** Milliseconds between two looks at whether the log has changed. */
 const INTERVAL = 200
@@ -45,7 +46,8 @@ class Mirror {
     this.source = new MirrorSource(log)
     this.target = new MirrorTarget(this.connection)
     this.deletions = new MirrorDeletions(this.source, this.target, () => this.tell(this.lag()))
-    this.cursor = log.log.cursor(settings.cursor)
+    /** Null until it is known that the stream is one for this log. @type {import('flumelog-random-access-file').Cursor<any> | null} */
+    this.cursor = null
     /** The last record that is mirrored, of the log with this id; -1: none. */
     this.position = { id: '', seq: -1 }
     /** The last record of the batch that is being sent. @type {{ id: string, seq: number } | null} */
@@ -61,27 +63,29 @@ class Mirror {
 
   /** @returns {Promise<Mirrored>} when all is mirrored, and `live` is off. Rejects with the reason if it is stopped */
   async run () {
-    const { log, connection, target, cursor } = this
+    const { log, connection, target, settings } = this
     const unlisten = log.log.onCompact(() => this.moved())
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     try {
       await log.ready()
-      await promised(cb => cursor.onReady(cb))
-      await target.open(await identityOf(log))
+      await target.open()
+      target.identity = await identityOf(log)
       await this.locate()
+      const cursor = this.cursor = log.log.cursor(settings.cursor)
+      await promised(cb => cursor.onReady(cb))
       // also while it waits for a server
       timer = setInterval(() => this.tellInTime(), PROGRESS_INTERVAL)
       await this.mirrorAll()
       return this.counts()
     } catch (err) {
-      throw connection.failure ?? err
+      throw connection.failure ?? log.refusal ?? (isMissing(err) ? errors.mirrorDeleted(target.label, /** @type {Error} */ (err)) : err)
     } finally {
       clearInterval(timer)
       unlisten()
       connection.fail(errors.closed(target.label))
       await connection.close()
-      await promised(cb => cursor.close(cb))
+      await promised(cb => this.cursor === null ? cb(null) : this.cursor.close(cb))
     }
   }
 
@@ -239,7 +243,8 @@ class Mirror {
 
   /** What was mirrored until now. */
   async commit () {
-    const { position: { id, seq }, source, cursor } = this
+    const { position: { id, seq }, source } = this
+    const cursor = /** @type {import('flumelog-random-access-file').Cursor<any>} */ (this.cursor)
     if (id === source.id && seq !== cursor.seq) await promised(cb => cursor.commit(seq, { rewind: true }, cb))
   }
 

@@ -35,7 +35,7 @@ class Publisher {
   /**
    * @param {string} label of the log, for errors
    * @param {{ highWaterMark: number }} limits
-   * @param {{ lastSeq: number, advance: (seq: number) => void }} log told of the last record of a batch before the callbacks are called
+   * @param {{ lastSeq: number, advance: (seq: number, bytes?: number) => void }} log told of the last record of a batch before the callbacks are called
    */
   constructor (label, limits, log) {
     this.label = label
@@ -356,7 +356,7 @@ class Publisher {
     written.bytes += bytes
     inFlight.records -= seqs.length
     inFlight.bytes -= bytes
-    if (seqs.length > 0) this.log.advance(/** @type {number} */ (seqs.at(-1)))
+    if (seqs.length > 0) this.log.advance(/** @type {number} */ (seqs.at(-1)), bytes)
     let index = 0
     /** @type {Array<() => void>} */
     const calls = []

@@ -8,6 +8,8 @@ const errors = require('./errors')
 const { CopyIndex } = require('./copy-index')
 const { CopyUpdate } = require('./copy-update')
 const { Lag } = require('./lag')
+const { readIdentity } = require('./mirror-identity')
+const { LOG } = require('./mirror-target')
 const { pullSettingsOf } = require('./pull-options')
 const { SourceStream } = require('./source-stream')
 
@@ -132,6 +134,7 @@ class Pull {
     const { stream, envelope } = source.settings
     const { id } = log
     const isNew = !await index.open()
+    if (isNew) await this.mustNotBeMirrored()
     if (isNew) index.create({ stream, created: String(source.log.id), id, envelope }, copy.start)
     if (index.stream !== stream) throw errors.notSource(filename, `it is a copy of stream ${index.stream}, not of ${source.label}`)
     if (index.envelope !== envelope) throw errors.cannotCopy(filename, `it was pulled ${envelope ? 'without' : 'with'} the option envelope`)
@@ -144,6 +147,14 @@ class Pull {
     // from now on, records may be appended that are not recorded
     await index.reopen()
     this.isKnown = true
+  }
+
+  /** What was pulled would be mirrored, and pulled again. */
+  async mustNotBeMirrored () {
+    const { log, source } = this
+    const identity = await readIdentity(/** @type {any} */ (log))
+    const last = identity === null ? null : await source.reader.previous(source.log.lastSeq + 1)
+    if (last !== null && last.headers?.get(LOG) === identity) throw errors.cannotCopy(log.filename, `${source.label} is a mirror of this log; pull to another file`)
   }
 
   /** @param {string} id of the log, which was compacted since the index was written */

@@ -19,7 +19,7 @@ function statsOf ({ publisher: { counts: { appended, written, inFlight, writes }
     streams: streams.size,
     clients: [],
     refused: 0,
-    // as the server said last
+    // as the server said last, and what was stored here since
     size: bytes,
     allocated: null,
     holes: null,

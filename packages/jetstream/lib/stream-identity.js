@@ -139,4 +139,4 @@ function isMissing (err) {
   return err?.code === NO_STREAM || err?.cause?.code === NO_STREAM
 }
 
-module.exports = { StreamIdentity }
+module.exports = { StreamIdentity, isMissing }

@@ -176,8 +176,13 @@ class StreamLog {
     })
   }
 
-  /** @param {number} seq of the last record */
-  advance (seq) {
+  /**
+   * @param {number} seq of the last record
+   * @param {number} [bytes] that were stored here
+   */
+  advance (seq, bytes = 0) {
+    const state = this.state.opened?.reader.state
+    if (state != null) state.bytes += bytes
     if (seq > this.lastSeq && seq > 0) {
       this.since.set(seq)
       this.streams.resumeWaiting()

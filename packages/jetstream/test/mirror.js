@@ -198,6 +198,7 @@ withServer('a mirror', (shared) => {
       const err = await mirror(log.log, target, { live: false }).then(() => null, err => err)
       t.equal(err?.code, 'flumelog:invalid', what)
       t.match(err?.message, pattern, err?.message)
+      t.equal(fs.existsSync(`${log.log.filename}.cursor-mirror-${target.stream}`), false, 'there is no cursor')
       t.deepEqual(await readStream(shared.server.url, target.stream), before)
     }
     const published = targetOf()
@@ -210,6 +211,7 @@ withServer('a mirror', (shared) => {
     await refused(ofOther, /is one of another log/, 'a mirror of another log')
     const target = targetOf()
     await mirror(log.log, target, { live: false })
+    fs.rmSync(`${log.log.filename}.cursor-mirror-${target.stream}`)
     const mixed = promises(JetStreamLog(target))
     await mixed.append('a message')
     await refused(target, /other subjects/, 'one to which something else publishes')
@@ -240,6 +242,31 @@ withServer('a mirror', (shared) => {
     await whole.close()
   })
 
+  test('a stream that is deleted ends its live mirror with flumelog:replaced, and the next one creates it anew', async (t) => {
+    const file = testFolder(t)('log')
+    const log = await openLog(file, ['a'])
+    const target = targetOf()
+    const nats = await connect({ servers: target.servers })
+    const manager = await jetstream(nats).jetstreamManager()
+    const url = `${target.servers}/${target.stream}`
+    let progress = () => {}
+    const mirroring = codeOf(mirror(log.log, target, { onProgress: ({ records }) => progress(records) }))
+    await new Promise(resolve => { progress = resolve })
+    await manager.streams.delete(target.stream)
+    await log.append('b')
+    t.equal(await mirroring, 'flumelog:replaced')
+    const running = start(t, ['mirror', file, url])
+    await until(async () => (await readStream(target.servers, target.stream).catch(() => [])).length === 2)
+    await manager.streams.delete(target.stream)
+    await log.append('c')
+    const { code, stderr } = await running.ended
+    t.equal(code, 1)
+    t.match(stderr, /the stream was deleted; mirror again to create it anew/)
+    t.equal((await mirror(log.log, target, { live: false })).records, 3)
+    await nats.close()
+    await log.close()
+  })
+
   test('a record that is too large for a message stops the mirror, with those before it stored', async (t) => {
     const log = await openLog(testFolder(t)('log'), ['a'], { large: true })
     await log.append([Buffer.alloc(1024 * 1024, 1), 'b'])
@@ -254,6 +281,7 @@ withServer('a mirror', (shared) => {
     t.equal(await codeOf(mirror(log.log, targetOf(), { lvie: false })), 'flumelog:invalid')
     t.equal(await codeOf(mirror(log.log, { ...targetOf(), codec: {} })), 'flumelog:invalid')
     t.equal(await codeOf(mirror({}, targetOf())), 'flumelog:invalid')
+    t.equal(await codeOf(mirror(log.log, targetOf(), { cursor: 'a b' })), 'flumelog:invalid')
     t.equal(await codeOf(mirror(log.log, { servers: 'nats://127.0.0.1:1', stream: 'S', timeout: 100 })), 'flumelog:unreachable')
     const running = codeOf(mirror(log.log, targetOf()))
     await log.close()

@@ -41,6 +41,23 @@ withServer('pull', (shared) => {
     await isCopy(t, server, stream, file, 'and what came since')
   })
 
+  test('a log is not pulled from the stream that is its own mirror; a copy of that stream elsewhere is', async (t) => {
+    const file = testFolder(t)
+    const stream = streamName()
+    const log = promises(FlumeLog(file('log')))
+    await log.append(numbered(0, 3))
+    const source = { servers: shared.server.url, stream }
+    await JetStreamLog.mirror(log.log, source, { live: false })
+    const err = await JetStreamLog.pull(source, log.log, { live: false }).catch(err => err)
+    t.equal(err.code, 'flumelog:invalid')
+    t.match(err.message, /is a mirror of this log/)
+    t.equal(fs.existsSync(`${file('log')}.pull`), false)
+    await log.close()
+    t.equal((await pullOnce(shared.server, stream, file('copy'))).records, 3)
+    fs.copyFileSync(file('log'), file('backup'))
+    t.equal((await pullOnce(shared.server, stream, file('backup'))).records, 0)
+  })
+
   test('a live pull follows the stream, carries over deletions, and ends with the reason of its signal', async (t) => {
     const file = testFolder(t)('copy')
     const { stream, log } = await newStream()

@@ -79,6 +79,18 @@ withServer('a log in a JetStream stream', (shared) => {
     await log.close()
   })
 
+  test('stats().size has what was appended since the server was asked, and then what the server says', async (t) => {
+    const log = open()
+    await log.append(['a', 'bcd'])
+    t.equal(log.log.stats().size, 4)
+    await collect(log.log)
+    const { size } = log.log.stats()
+    t.ok(size > 4)
+    await log.append('e')
+    t.equal(log.log.stats().size, size + 1)
+    await log.close()
+  })
+
   test('what is appended in callbacks is stored, too, while more than a batch is waiting', async (t) => {
     const log = open({ codec: json })
     const seqs = new Map()
