@@ -9,7 +9,7 @@ const { inBrowser, inWorker } = require('./helpers/browser')
 const { randomFrom } = require('../../../test/helpers/random')
 const { thorough } = require('../../../test/helpers/thorough')
 
-const SEEDS = Number(process.env.SEEDS ?? (thorough ? 80 : 25))
+const SEEDS = Number(process.env.SEEDS ?? (thorough ? 200 : 25))
 const STEPS = 40
 const KILLS = thorough ? 40 : 12
 /** Of a worker, before it is terminated. */

@@ -88,7 +88,7 @@ withServer('conditional appends to a JetStream stream', (shared) => {
     await log.close()
   })
 
-  const TARGET = thorough ? 3000 : 300
+  const TARGET = thorough ? 10_000 : 300
 
   test(`ten logs count to ${TARGET} together`, async (t) => {
     const stream = streamName()
