@@ -156,7 +156,7 @@ class BatchSender {
   async withdraw (outcomes) {
     const seqs = outcomes.filter(outcome => typeof outcome === 'number')
     if (seqs.length === 0) return
-    await deleteAll(new Reader(this.connection), seqs).catch(() => { throw this.unknown() })
+    await deleteAll(new Reader(this.connection), seqs, false).catch(() => { throw this.unknown() })
     await this.findLast()
   }
 

@@ -44,8 +44,9 @@ async function deleteRange (reader, range, last) {
 /**
  * @param {import('./reader').Reader} reader
  * @param {number[]} seqs
+ * @param {boolean} [isErased] whether they are overwritten, which takes longer
  */
-async function deleteAll (reader, seqs) {
+async function deleteAll (reader, seqs, isErased = true) {
   const { connection, connection: { manager }, stream } = reader
   for (let i = 0; i < seqs.length; i += AT_ONCE) {
     await Promise.all(seqs.slice(i, i + AT_ONCE).map(seq => connection.ask(() => deleteOne(seq))))
@@ -54,7 +55,7 @@ async function deleteAll (reader, seqs) {
   /** @param {number} seq */
   async function deleteOne (seq) {
     try {
-      await manager.streams.deleteMessage(stream, seq, true)
+      await manager.streams.deleteMessage(stream, seq, isErased)
     } catch (err) {
       // deleting what is deleted is no error
       if (!NOT_DELETED.has(/** @type {any} */ (err).code) || await reader.get(seq, seq) !== null) throw err
