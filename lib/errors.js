@@ -317,12 +317,13 @@ exports.readOnly = (filename, what) => createError('flumelog:read-only',
   `${filename}: cannot ${what}: the log was opened with readOnly`, { filename })
 
 /**
+ * @param {string} filename
  * @param {number} after which record was expected to be the last one; -1: none
  * @param {number} seq of the last record; -1: there is none
  */
-exports.conflict = (after, seq) => createError('flumelog:conflict',
-  `an append after ${after === -1 ? 'no record' : `the record at ${after}`} was refused: ${seq === -1 ? 'the log is empty' : `the last record is at ${seq}`}; ` +
-  'read what was appended since, and decide again', { after, seq })
+exports.conflict = (filename, after, seq) => createError('flumelog:conflict',
+  `${filename}: an append after ${after === -1 ? 'no record' : `the record at ${after}`} was refused: ${seq === -1 ? 'the log is empty' : `the last record is at ${seq}`}; ` +
+  'read what was appended since, and decide again', { filename, after, seq })
 
 /** @param {string} filename */
 exports.closed = (filename) => createError('flumelog:closed',

@@ -62,12 +62,12 @@ class Log {
     this.file = file
     this.filename = file.filename
     this.settings = settings
-    /** The options that can be changed while the log is open. */
-    this.limits = { highWaterMark: settings.highWaterMark }
+    /** Bytes in flight beyond which a sink waits; can be changed while the log is open. */
+    this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
     this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
-    this.early = settings.readOnly ? null : new EarlyAppends(settings, this.limits, (error) => this.refusedEarly(error))
+    this.early = settings.readOnly ? null : new EarlyAppends(settings, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
     this.state = new Opening(this.early?.appender ?? null)
     this.appending = new Appending(this)
@@ -109,7 +109,7 @@ class Log {
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
-    openLog({ file, settings, records: this.records, limits: this.limits, listeners, turn: this.turn, clock })
+    openLog({ file, settings, records: this.records, listeners, turn: this.turn, clock })
       .then(({ opened, lastSeq }) => process.nextTick(() => this.open(opened, lastSeq)),
         (err) => process.nextTick(() => this.cannotOpen(err)))
   }
@@ -501,7 +501,7 @@ function createLog (file, settings, clock = systemClock) {
     methods: replaceable('methods', () => log.compacting.methods()),
     start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),
     role: replaceable('role', () => log.state.opened?.sharing?.role ?? null),
-    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = checkHighWaterMark(bytes) } }
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.highWaterMark, set: (bytes) => { log.highWaterMark = checkHighWaterMark(bytes) } }
   }))
 }
 

@@ -35,7 +35,6 @@ const { Writer } = require('./write/writer')
  * @property {import('./storage/path-file').LogFile} file
  * @property {import('./options').Settings} settings
  * @property {import('./record-codec').RecordCodec} records
- * @property {import('./write/appender').Limits} limits
  * @property {Listeners} listeners
  * @property {import('./read/turn-budget').TurnBudget} turn
  * @property {import('./clock').Clock} clock
@@ -79,7 +78,7 @@ async function openAlone (context) {
  * @param {import('./storage/promisified-file').Io} io
  */
 async function openWriter (context, io) {
-  const { file, settings, records, limits, listeners, clock } = context
+  const { file, settings, records, listeners, clock } = context
   // before it needs space: the disk may be full
   await removeUnfinished(file.location.path)
   const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
@@ -90,7 +89,7 @@ async function openWriter (context, io) {
   Object.assign(blocks, { start: found.start, base })
   // only then: most logs keep everything
   const retention = settings.retain && require('./space/retention').retentionOf(settings, records)
-  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, limits, found.lastSeq, listeners.onadvance, clock, { retention })
+  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, listeners.onadvance, clock, { retention })
   return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
 }
 

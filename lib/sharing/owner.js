@@ -48,7 +48,7 @@ class Owner {
    */
   async open (before) {
     const { io, context, clients, server } = this
-    const { file, settings, records, limits, listeners, clock } = context
+    const { file, settings, records, listeners, clock } = context
     const { path } = file.location
     // before it needs space: the disk may be full
     await removeUnfinished(path)
@@ -66,7 +66,7 @@ class Owner {
     blocks.follower = null
     blocks.overrides.clear()
     await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, limits, found.lastSeq, (seq) => {
+    const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, (seq) => {
       server.changed()
       listeners.onadvance(seq)
     }, clock, { clients: this.forWriter(), retention: retentionOf(settings, records) })

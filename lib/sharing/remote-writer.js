@@ -37,11 +37,10 @@ const REPEATABLE = new Set(['sync', 'compact'])
 class RemoteAppender extends Appender {
   /**
    * @param {RemoteWriter} writer
-   * @param {import('../write/appender').Limits} limits
    * @param {FramePacker} packer
    */
-  constructor (writer, limits, packer) {
-    super(packer, limits, 0, () => writer.flushSoon())
+  constructor (writer, packer) {
+    super(packer, writer.filename, 0, () => writer.flushSoon())
     this.writer = writer
   }
 
@@ -82,18 +81,17 @@ class RemoteAppender extends Appender {
 class RemoteWriter {
   /**
    * @param {string} filename
-   * @param {import('../write/appender').Limits} limits
    * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
    * @param {Listeners} listeners
    * @param {boolean} [large] whether records are sent as chunks that do not fit into a block
    */
-  constructor (filename, limits, isAlwaysForced, listeners, large = false) {
+  constructor (filename, isAlwaysForced, listeners, large = false) {
     this.large = large
     this.filename = filename
     this.isAlwaysForced = isAlwaysForced
     this.listeners = listeners
     this.flush = this.flush.bind(this)
-    this.appender = new RemoteAppender(this, limits, new FramePacker())
+    this.appender = new RemoteAppender(this, new FramePacker())
     this.packer = this.appender.packer
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
@@ -370,7 +368,7 @@ class RemoteWriter {
     this.lastSeq = Math.max(this.lastSeq, last)
     // readers of this process see the record because of which it was refused
     this.end = Math.max(this.end, end)
-    this.appender.countFailed([this.waiters.refuseOldest(errors.conflict(frame.after, last))])
+    this.appender.countFailed([this.waiters.refuseOldest(errors.conflict(this.filename, frame.after, last))])
     this.acknowledge(frame.last, () => this.lastSeq)
   }
 

@@ -39,7 +39,7 @@ const POLL_PAUSE = 50
 class Sharing {
   /** @param {import('../opening').Context} context */
   constructor (context) {
-    const { file, settings, limits, clock } = context
+    const { file, settings, clock } = context
     this.context = context
     this.file = file
     this.io = promises(file)
@@ -51,7 +51,7 @@ class Sharing {
     this.role = null
     /** @type {Opened | null} */
     this.opened = null
-    this.remote = new RemoteWriter(file.filename, limits, settings.sync === 'always', {
+    this.remote = new RemoteWriter(file.filename, settings.sync === 'always', {
       onsettled: () => this.updateHold(),
       onacknowledged: (end, seq) => this.acknowledged(end, seq),
       whenSeen: (cb) => this.whenSeen(cb)

@@ -20,23 +20,20 @@ const { Waiters } = require('./waiters')
  * @property {(text: string) => number} addText returns its bytes; 0: nothing was added, `add` has to be used
  * @property {(batch: Uint8Array[]) => number[]} addAtomic returns their seqs
  * @property {(bytes: number) => void} reserve the records that follow, of so many bytes with their lengths, belong together
- *
- * @typedef {object} Limits may change at any time
- * @property {number} highWaterMark bytes of data in flight
  */
 
 /** @template {RecordPacker} [P=RecordPacker] */
 class Appender {
   /**
    * @param {P} packer
-   * @param {Limits} limits
+   * @param {string} filename for messages
    * @param {number} lastSeq the last record's, -1 if there is none
    * @param {() => void} onaccepted there is something to be stored
    */
-  constructor (packer, limits, lastSeq, onaccepted) {
+  constructor (packer, filename, lastSeq, onaccepted) {
     this.packer = packer
     this.waiters = new Waiters()
-    this.limits = limits
+    this.filename = filename
     this.onaccepted = onaccepted
     /** The seq of the last acknowledged record. */
     this.lastSeq = lastSeq
@@ -148,8 +145,8 @@ class Appender {
   appendAfter (after, batch, isForced, isAtomic, cb) {
     if (this.refusal === null && this.lastAppended !== after) {
       // the call that reports the error may come before the last record is stored
-      if (cb === undefined) this.reject(errors.conflict(after, this.lastAppended), cb)
-      else this.whenLastIsStored(err => cb(err ?? errors.conflict(after, this.lastSeq)))
+      if (cb === undefined) this.reject(errors.conflict(this.filename, after, this.lastAppended), cb)
+      else this.whenLastIsStored(err => cb(err ?? errors.conflict(this.filename, after, this.lastSeq)))
     } else if (isAtomic) this.appendAtomic(batch, isForced, cb)
     else this.appendBatch(batch, isForced, cb)
   }

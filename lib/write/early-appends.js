@@ -35,12 +35,9 @@ const NO_OPTIONS = { isAtomic: false, after: null }
  * @extends {Appender<Packer>}
  */
 class EarlyAppender extends Appender {
-  /**
-   * @param {Packer} packer
-   * @param {import('./appender').Limits} limits
-   */
-  constructor (packer, limits) {
-    super(packer, limits, -1, () => {})
+  /** @param {Packer} packer */
+  constructor (packer) {
+    super(packer, '', -1, () => {})
     /** By the seq of the call's last record. @type {Map<number, CallOptions>} */
     this.options = new Map()
   }
@@ -74,13 +71,12 @@ class EarlyAppender extends Appender {
 class EarlyAppends {
   /**
    * @param {{ blockSize: number | undefined, checksum: boolean }} settings
-   * @param {import('./appender').Limits} limits
    * @param {(error: Error) => void} onrefused an append without a callback gets this error
    */
-  constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, limits, onrefused) {
+  constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, onrefused) {
     const tail = new Block(0, Buffer.allocUnsafe(blockSize), 0, false)
     this.packer = new Packer(tail, blockSize, checksum)
-    this.appender = new EarlyAppender(this.packer, limits)
+    this.appender = new EarlyAppender(this.packer)
     // the calls before it must not report it
     this.appender.waiters.refusedSilently = onrefused
   }

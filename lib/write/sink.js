@@ -18,6 +18,7 @@ const { optionNames } = require('../option-names')
  * @typedef {object} Log what a sink needs of the log it appends to
  * @property {string} filename
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
+ * @property {number} highWaterMark bytes in flight beyond which nothing more is read
  * @property {Error | null} refusal why nothing more is accepted
  * @property {import('../record-codec').RecordCodec} records
  * @property {import('../read/turn-budget').TurnBudget} turn
@@ -64,10 +65,6 @@ class SinkReader {
     return this.log.state.opened?.writer ?? null
   }
 
-  get highWaterMark () {
-    return /** @type {AnyWriter} */ (this.writer).appender.limits.highWaterMark
-  }
-
   start () {
     this.log.whenOpen((err) => {
       if (err || this.writer === null) return this.fail(err ?? errors.readOnly(this.log.filename, 'append'))
@@ -96,7 +93,7 @@ class SinkReader {
    * @returns {boolean} false: it comes later, and then reading goes on by itself
    */
   readOne () {
-    this.isFull = this.bytesInFlight >= this.highWaterMark
+    this.isFull = this.bytesInFlight >= this.log.highWaterMark
     if (this.isFull) {
       this.isReading = false
       return false
@@ -161,7 +158,7 @@ class SinkReader {
     this.stored.records++
     this.stored.bytes += bytes
     this.stored.seq = /** @type {number} */ (seq)
-    if (this.isFull && this.bytesInFlight <= this.highWaterMark / 2) this.pump()
+    if (this.isFull && this.bytesInFlight <= this.log.highWaterMark / 2) this.pump()
     this.finish()
   }
 

@@ -68,21 +68,20 @@ class Writer {
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../read/block-cache').BlockCache} blocks whose tail is where the log ends
    * @param {WriterOptions} options
-   * @param {import('./appender').Limits} limits
    * @param {number} lastSeq the last record's, -1 if there is none
    * @param {(seq: number) => void} onacknowledged the log's last record is now this one, and readers see it
    * @param {import('../clock').Clock} clock
    * @param {{ clients?: import('./clients').Clients, retention?: ((writer: Writer) => Retention) | null }} [others] default: the log is not shared,
    *   and keeps everything
    */
-  constructor (file, blocks, options, limits, lastSeq, onacknowledged, clock, { clients = NONE, retention = null } = {}) {
+  constructor (file, blocks, options, lastSeq, onacknowledged, clock, { clients = NONE, retention = null } = {}) {
     this.file = file
     this.blocks = blocks
     this.clock = clock
     this.clients = clients
     this.schedule = this.schedule.bind(this)
     this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
-    this.appender = new Appender(this.packer, limits, lastSeq, this.schedule)
+    this.appender = new Appender(this.packer, file.filename, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
 

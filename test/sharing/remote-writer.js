@@ -9,12 +9,11 @@ const { event } = require('../helpers/reading')
 const WELCOME = { checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, runs: [] }
 /** @type {import('../../lib/sharing/remote-writer').Listeners} */
 const LISTENERS = { onsettled: () => {}, onacknowledged: () => {}, whenSeen: (cb) => cb() }
-const LIMITS = { highWaterMark: 1 << 24 }
 const FULL = Object.assign(new Error('full'), { code: 'ENOSPC' })
 
 /** A client, what its owner was sent, and what its callers were told. */
 function connected () {
-  const remote = new RemoteWriter('log', LIMITS, false, LISTENERS)
+  const remote = new RemoteWriter('log', false, LISTENERS)
   const sent = []
   const told = []
   remote.connected(WELCOME, { send: items => sent.push(...items) })

@@ -31,7 +31,7 @@ tape('a record is appended only after the record that is the last one', async (t
 
 tape('the message of a conflict says what was expected and what is there', async (t) => {
   const log = await open(testFolder(t)('log'))
-  t.match((await log.append('a', { after: 7 }).catch(err => err)).message, /after the record at 7 was refused: the log is empty/)
+  t.match((await log.append('a', { after: 7 }).catch(err => err)).message, /log: an append after the record at 7 was refused: the log is empty/)
   await log.append('a')
   t.match((await log.append('a', { after: -1 }).catch(err => err)).message, /after no record was refused: the last record is at 0/)
   await log.close()

@@ -133,7 +133,7 @@ class BatchSender {
    */
   async conflictWith (after) {
     const { state: { last_seq: last } } = await this.ask(() => this.connection.streamInfo())
-    return last === Math.max(after, 0) ? null : errors.conflict(after, last === 0 ? -1 : last)
+    return last === Math.max(after, 0) ? null : errors.conflict(this.connection.label, after, last === 0 ? -1 : last)
   }
 
   /**

@@ -82,7 +82,7 @@ class PartitionedLog {
     }
     const appends = parts.map(({ partition, values }) => (/** @type {(err: any, result?: any) => void} */ done) => {
       this.logs[partition].append(Array.isArray(value) ? values : value, { ...given, after }, (/** @type {any} */ err, /** @type {any} */ result) => {
-        if (err) return done(err.code === 'flumelog:conflict' ? errors.conflict(given.after, this.partitions.seqOf(err.seq, partition)) : err)
+        if (err) return done(err.code === 'flumelog:conflict' ? errors.conflict(this.label, given.after, this.partitions.seqOf(err.seq, partition)) : err)
         const seqOf = (/** @type {number} */ sequence) => this.partitions.seqOf(sequence, partition)
         done(null, Array.isArray(result) ? result.map(seqOf) : seqOf(result))
       })

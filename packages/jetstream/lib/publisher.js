@@ -34,12 +34,10 @@ const { sizeOf } = require('./size-of')
 class Publisher {
   /**
    * @param {string} label of the log, for errors
-   * @param {{ highWaterMark: number }} limits
    * @param {{ lastSeq: number, advance: (seq: number, bytes?: number) => void }} log told of the last record of a batch before the callbacks are called
    */
-  constructor (label, limits, log) {
+  constructor (label, log) {
     this.label = label
-    this.limits = limits
     this.log = log
     /** Null until the connection is open. @type {AppendSender | null} */
     this.sender = null

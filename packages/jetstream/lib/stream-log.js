@@ -49,13 +49,13 @@ class StreamLog {
     if (settings.filename !== null) fs.mkdirSync(path.dirname(settings.filename), { recursive: true })
     /** What a sink, streams and `since` name in their errors. */
     this.filename = `stream ${settings.stream}`
-    this.limits = { highWaterMark: settings.highWaterMark }
+    this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
     this.records = new StreamRecordCodec(settings.codec, this.filename)
     this.turn = new TurnBudget()
     this.streams = new OpenStreams((isWaiting) => { if (isWaiting) this.state.opened?.follower.start() })
     this.connection = new Connection(settings, this.filename)
-    this.publisher = new Publisher(this.filename, this.limits, this)
+    this.publisher = new Publisher(this.filename, this)
     /** @type {{ opened: Opened | null }} */
     this.state = { opened: null }
     /** When the stream was created; null until the log is open. @type {string | null} */
@@ -469,7 +469,7 @@ function createStreamLog (settings) {
   }
   return Object.defineProperties(members, {
     id: replaceable('id', () => log.id),
-    highWaterMark: { enumerable: true, configurable: true, get: () => log.limits.highWaterMark, set: (bytes) => { log.limits.highWaterMark = commonSettingsOf({ highWaterMark: bytes }).highWaterMark } }
+    highWaterMark: { enumerable: true, configurable: true, get: () => log.highWaterMark, set: (bytes) => { log.highWaterMark = commonSettingsOf({ highWaterMark: bytes }).highWaterMark } }
   })
 }
 

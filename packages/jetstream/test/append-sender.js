@@ -309,7 +309,7 @@ function codeOf (last) {
 async function run (seed) {
   const random = randomNumbers(seed)
   const network = new Network(random)
-  const publisher = new Publisher('stream S', { highWaterMark: 1e9 }, { lastSeq: 0, advance () {} })
+  const publisher = new Publisher('stream S', { lastSeq: 0, advance () {} })
   const server = random() < 0.7 ? SERVER : null
   network.stream.isReplicated = server === null
   publisher.start(/** @type {any} */ (network), 'S', Infinity, server)
