@@ -104,7 +104,7 @@ function formatReport (figures) {
   const lines = [
     row('file', shownOn(stdout, figures.file)),
     row('size', bytes < 1000 ? counted(bytes, 'byte') : `${counted(bytes, 'byte')} (${size(bytes)})`),
-    row('allocated', share(figures.allocated)),
+    row('allocated', figures.allocated > bytes ? counted(figures.allocated, 'byte') : share(figures.allocated)),
     ...figures.start === 0 ? [] : [row('start', `offset ${count(figures.start)}; what was before is trimmed or compacted, and takes at most one block`)],
     row('block size', counted(figures.blockSize, 'byte')),
     row('blocks', `${count(figures.blocks)}${sealedNote(figures)}`),

@@ -232,27 +232,14 @@ class RemoteWriter {
   }
 
   send () {
-    const { packer, appender, channel } = this
+    const { packer, appender, channel, greeting } = this
     if (this.isAlwaysForced) packer.force(packer.end)
     else if (appender.forced > this.acknowledged) packer.force(appender.forced)
     this.endFrame()
     // an empty batch
     if (this.acknowledged === packer.end) this.acknowledge(packer.end, () => this.lastSeq)
-    const items = channel === null ? [] : this.takeUnsent()
-    if (items.length === 0) return
-    this.counts.writes++
-    channel?.send(items, this.acknowledged)
-  }
-
-  /** What is appended from now on goes into another frame, and may fail though what was before is stored. */
-  endFrame () {
-    this.packer.closeFrame()
-    this.waiters.endGroup()
-  }
-
-  /** @returns {Array<Frame | Request>} what may be sent now, in the order of the calls */
-  takeUnsent () {
-    const { packer: { queue }, greeting } = this
+    if (channel === null || packer.queue.length === 0) return
+    const { queue } = packer
     let count = 0
     for (; count < queue.length; count++) {
       const item = queue[count]
@@ -261,7 +248,15 @@ class RemoteWriter {
       this.inFlight.push(item)
       if (item instanceof Frame) this.sent = Math.max(this.sent, item.last)
     }
-    return queue.splice(0, count)
+    if (count === 0) return
+    this.counts.writes++
+    channel.send(queue.splice(0, count), this.acknowledged)
+  }
+
+  /** What is appended from now on goes into another frame, and may fail though what was before is stored. */
+  endFrame () {
+    this.packer.closeFrame()
+    this.waiters.endGroup()
   }
 
   /** @param {Frame | Request} item that is answered, or for which nobody waits any more */
@@ -294,7 +289,10 @@ class RemoteWriter {
     // what was given up since HELLO needs no answer
     for (const run of greeting.runs) {
       if (run.first <= this.acknowledged) continue
-      this.refuseBefore(run)
+      // frames are decided in order, so one before it was refused, and the answer was lost with a connection
+      for (let frame = this.oldestFrame; frame !== undefined && frame.first < run.first && frame.after !== null; frame = this.oldestFrame) {
+        this.onconflict({ first: frame.first, count: frame.count, seq: run.seq, end: this.end })
+      }
       this.onack(run)
     }
     // what the owner has forgotten of this client might be stored, or not
@@ -341,7 +339,7 @@ class RemoteWriter {
         base += blockSize
         position = 0
       }
-      seqs[i] = this.seqNow(base + position)
+      seqs[i] = this.map?.now(base + position) ?? base + position
       this.end = seqs[i] + size
       position += size
       at += size
@@ -361,7 +359,7 @@ class RemoteWriter {
   onconflict ({ first, count, seq, end }) {
     const frame = this.frameOf({ first, count, seq })
     if (frame.after === null) throw errors.protocol(`record ${first} was refused because of its condition, but has none`)
-    const last = this.seqNow(seq)
+    const last = this.map?.now(seq) ?? seq
     // calls without records, in front of it
     this.acknowledge(first - 1, () => this.lastSeq)
     this.remove(frame)
@@ -370,16 +368,6 @@ class RemoteWriter {
     this.end = Math.max(this.end, end)
     this.appender.countFailed([this.waiters.refuseOldest(errors.conflict(this.filename, frame.after, last))])
     this.acknowledge(frame.last, () => this.lastSeq)
-  }
-
-  /**
-   * Frames are decided in order, so of those before one that is stored, what is not stored was refused; the answer was lost with a connection.
-   * @param {Run} run that is stored
-   */
-  refuseBefore ({ first, seq }) {
-    for (let frame = this.oldestFrame; frame !== undefined && frame.first < first && frame.after !== null; frame = this.oldestFrame) {
-      this.onconflict({ first: frame.first, count: frame.count, seq, end: this.end })
-    }
   }
 
   /**
@@ -404,15 +392,6 @@ class RemoteWriter {
       this.waiters.ready.push({ answer: () => item.cb(error) })
       return false
     })
-  }
-
-  /**
-   * @param {number} seq that may be from before the last compaction; -1: of no record
-   * @returns {number} the same since, unless the record is gone
-   */
-  seqNow (seq) {
-    const { map } = this
-    return map === null || seq === -1 || seq >= map.base || map.fd === -1 ? seq : map.at(seq) ?? seq
   }
 
   get oldestFrame () {

@@ -131,6 +131,14 @@ class OffsetMap {
   }
 
   /**
+   * @param {number} seq of a record, perhaps from before the compaction; -1: of none
+   * @returns {number} the same since, unless the record, or this map, is gone
+   */
+  now (seq) {
+    return seq === -1 || seq >= this.base || this.fd === -1 ? seq : this.at(seq) ?? seq
+  }
+
+  /**
    * @param {number} seq from before the compaction
    * @returns {number} the last record that was kept at or before it; -1: there is none
    */

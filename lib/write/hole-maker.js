@@ -28,8 +28,8 @@ class HoleMaker {
     this.blockSize = deleter.blocks.blockSize
     /** Blocks that may have become empty, and could not become holes then. @type {Set<number>} */
     this.emptied = new Set()
-    /** Holes in the log's file, with the number of the fsync that makes them durable. @type {Map<number, number>} */
-    this.unpunched = new Map()
+    /** Holes in the log's file. @type {Set<number>} */
+    this.unpunched = new Set()
     /** Of all, in progress. @type {Promise<void> | null} */
     this.making = null
   }
@@ -80,12 +80,9 @@ class HoleMaker {
     if (this.isOn) this.emptied.add(number)
   }
 
-  /**
-   * @param {number} number of a hole that is in the log's file
-   * @param {number} coveredBy number of the fsync that makes it durable
-   */
-  rewritten (number, coveredBy) {
-    if (this.file.canPunch() !== false && pagesOf(number, this.blockSize).length > 0) this.unpunched.set(number, coveredBy)
+  /** @param {number} number of a hole that is in the log's file */
+  rewritten (number) {
+    if (this.file.canPunch() !== false && pagesOf(number, this.blockSize).length > 0) this.unpunched.add(number)
   }
 
   /** The log is another file now, without these blocks. */
@@ -97,7 +94,7 @@ class HoleMaker {
   /** @param {number} first number of the first block that was not trimmed */
   trim (first) {
     for (const blocks of [this.emptied, this.unpunched]) {
-      for (const number of [...blocks.keys()]) if (number < first) blocks.delete(number)
+      for (const number of [...blocks]) if (number < first) blocks.delete(number)
     }
   }
 
@@ -112,7 +109,8 @@ class HoleMaker {
     /** @type {Error | null} */
     let failure = null
     while (deleter.hasRequests) await deleter.start()
-    for (let possible = await this.findPossible(); possible.length > 0; possible = await this.findPossible()) {
+    while (this.sealed.length > 0) {
+      const possible = await writer.exclusively(() => this.settleSealed())
       await Promise.all(possible.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
     }
     if (writer.deletions.pending.size > 0) await deleter.flush()
@@ -120,27 +118,21 @@ class HoleMaker {
     if (failure !== null) throw failure
   }
 
-  /** @returns {Promise<number[]>} blocks that may be empty and can become holes */
-  async findPossible () {
-    const { writer, emptied } = this
-    if (this.sealed.length === 0) return []
-    return writer.exclusively(async () => {
-      const { sealed } = this
-      if (!sealed.every(number => this.canBecomeHole(number))) await writer.deletions.settle()
-      const possible = sealed.filter(number => this.canBecomeHole(number))
-      for (const number of possible) emptied.delete(number)
-      return possible
-    })
+  /** @returns {Promise<number[]>} blocks that can become holes if they are empty */
+  async settleSealed () {
+    const { emptied, sealed, writer } = this
+    await writer.deletions.settle()
+    for (const number of sealed) emptied.delete(number)
+    return sealed
   }
 
   async punchSome () {
-    const { writer: { durability }, unpunched } = this
-    const isDurable = (/** @type {number} */ coveredBy) => coveredBy <= durability.lastSync
-    if (![...unpunched.values()].every(isDurable)) await promised(cb => durability.syncAll(cb))
+    const { writer: { deletions, durability }, unpunched } = this
+    if (deletions.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
     const { clock } = this.deleter
     const until = clock.now() + MAX_PUNCH_TIME
     let count = 0
-    for (const number of unpunched.keys()) {
+    for (const number of unpunched) {
       if (count++ === MAX_BLOCKS || clock.now() > until) break
       unpunched.delete(number)
       await this.punch(number)

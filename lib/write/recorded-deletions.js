@@ -76,7 +76,7 @@ class RecordedDeletions {
       writer.metadata.applied(deletions, this.coveredBy)
       this.pending.delete(number)
       blocks.overrides.delete(number)
-      if (deletions.some(({ isHole }) => isHole)) writer.deleter.holes.rewritten(number, this.coveredBy)
+      if (deletions.some(({ isHole }) => isHole)) writer.deleter.holes.rewritten(number)
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }

@@ -55,7 +55,7 @@ tape('what an earlier owner has stored is acknowledged by the next, with the seq
     await event(setImmediate)
   }
   remote.disconnected()
-  remote.moved({ base: 65536000, fd: 0, at: seq => 65536000 + 10 * seq })
+  remote.moved({ now: seq => 65536000 + 10 * seq })
   remote.connected({ ...WELCOME, runs: [{ first: 1, count: 1, seq: 4 }] }, { send: items => sent.push(...items) })
   remote.settle()
   t.deepEqual(told, [['a', 65536040]])
