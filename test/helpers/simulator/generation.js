@@ -9,6 +9,8 @@ class Generation {
     this.problem = problem
     /** The one that was shown last. @type {string | null} */
     this.id = null
+    /** From which its map leads. @type {string | undefined} */
+    this.previous = undefined
     /** Compactions that may end. */
     this.running = 0
     /** Compactions that may have ended since it was shown. */
@@ -38,6 +40,9 @@ class Generation {
   shown (id, previous, who) {
     const isNext = this.since > 0 && previous === this.id
     if (this.id !== null && id !== this.id && !isNext && this.since < 2) this.problem(`${who}: the id ${this.id} became ${id}, and the map leads there from ${previous}`)
+    // the map may be ahead of the log for a moment
+    if (this.id === id && this.previous !== previous && previous !== id) this.problem(`${who}: the map of ${id} led there from ${this.previous}, and leads there from ${previous}`)
+    if (previous !== id) this.previous = previous
     this.id = id
     this.since = this.running
   }
