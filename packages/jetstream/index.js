@@ -71,7 +71,7 @@ const { createStreamLog } = require('./lib/stream-log')
  * @overload
  * @param {Options<T> & { codec: Codec<T> }} options
  * @returns {Log<T>}
- * @throws flumelog:invalid if an option is invalid, or the packages `@nats-io/transport-node` and `@nats-io/jetstream` are not installed
+ * @throws flumelog:invalid if an option is invalid
  */
 /**
  * Opens a log of Buffers in a stream.

@@ -6,8 +6,11 @@ const { optionNames, workFor } = require('flumelog-random-access-file/blocks')
 const { checkCursor } = require('./cursor-consumer')
 const { settingsOf } = require('./options')
 
+const TARGET_NAMES = /** @type {const} */ (['stream', 'servers', 'connection', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout', 'config', 'onStatus'])
+const checkTargetNames = optionNames('the target', [...TARGET_NAMES])
+
 /**
- * @typedef {Pick<import('./options').JetStreamOptions, 'stream' | 'servers' | 'connection' | 'subject' | 'replicas' | 'user' | 'pass' | 'token' | 'creds' | 'tls' | 'name' | 'timeout' | 'config' | 'onStatus'>} StreamTarget
+ * @typedef {Pick<import('./options').JetStreamOptions, (typeof TARGET_NAMES)[number]>} StreamTarget
  *   a stream, as for a log in it. `timeout` is that of the first connection: later, a server is waited for as long as it takes
  *
  * @typedef {object} Mirrored what this call has done
@@ -32,7 +35,6 @@ const { settingsOf } = require('./options')
 
 /** @typedef {ReturnType<typeof mirrorSettingsOf>} MirrorSettings */
 
-const checkTargetNames = optionNames('the target', ['stream', 'servers', 'connection', 'subject', 'replicas', 'user', 'pass', 'token', 'creds', 'tls', 'name', 'timeout', 'config', 'onStatus'])
 const checkOptions = workFor('mirror', ['live', 'keepDeleted'], ['cursor'])
 
 /**

@@ -6,6 +6,7 @@ const errors = require('./errors')
 const { BatchSender, LAST_OF_STREAM } = require('./batch-sender')
 const { deleteAll } = require('./deletion')
 const { Reader } = require('./reader')
+const { firstOf } = require('./search')
 const { openStream, maxRecordSize } = require('./stream-config')
 
 /** Headers: which log it is, the record's seq there, and `log.id`, which changes with each compaction, when it was mirrored. */
@@ -124,28 +125,14 @@ class MirrorTarget {
   }
 
   /**
-   * Binary search.
    * @param {(message: Mirrored) => boolean} isAfter true for all messages after one for which it is
    * @param {number} last sequence that is known
    * @returns {Promise<Mirrored | null>} the first message for which it is true
    */
   async first (isAfter, last) {
     const { first_seq: first } = await this.reader.refresh(true)
-    let low = Math.max(first, 1)
-    let high = last + 1
-    /** @type {Mirrored | null} */
-    let found = null
-    while (low < high) {
-      const middle = low + Math.floor((high - low) / 2)
-      const next = await this.reader.next(middle, last)
-      const message = next === null || next.seq >= high ? null : this.mirrored(next)
-      if (message === null) high = middle
-      else if (isAfter(message)) {
-        found = message
-        high = middle
-      } else low = message.sequence + 1
-    }
-    return found
+    const message = await firstOf(this.reader, message => isAfter(this.mirrored(message)), first, last)
+    return message && this.mirrored(message)
   }
 
   /**

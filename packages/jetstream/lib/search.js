@@ -20,42 +20,36 @@ const checkNames = optionNames('search', ['time'])
  */
 async function search (reader, foundOf, what) {
   const { first_seq: first, last_seq: last } = await reader.refresh()
-  const found = typeof what === 'function'
-    ? await halve(reader, foundOf, /** @type {any} */ (what), first, last)
-    : await reader.since(timeOf(what), last).then(message => message === null ? null : foundOf(message))
-  if (found === null) throw errors.noMatch(reader.label)
-  return found
+  const message = typeof what === 'function'
+    ? await firstOf(reader, message => isAtOrAfter(/** @type {any} */ (what), foundOf(message)), first, last)
+    : await reader.since(timeOf(what), last)
+  if (message === null) throw errors.noMatch(reader.label)
+  return foundOf(message)
 }
 
 /**
+ * Binary search.
  * @param {import('./reader').Reader} reader
- * @param {(message: Message) => Found} foundOf
- * @param {import('flumelog-random-access-file/parts').Compare} compare
+ * @param {(message: Message) => boolean} isAtOrAfter the target; true for all messages after one for which it is
  * @param {number} first sequence
- * @param {number} last sequence
- * @returns {Promise<Found | null>} the first record that is not before the target
+ * @param {number} last sequence that is known
+ * @returns {Promise<Message | null>} the first message for which it is true
  */
-async function halve (reader, foundOf, compare, first, last) {
-  /** All records before `low` are before the target; those from `high` on are not. */
+async function firstOf (reader, isAtOrAfter, first, last) {
+  /** All messages before `low` are before the target; those from `high` on are not. */
   let low = Math.max(first, 1)
   let high = last + 1
-  /** @type {Found | null} */
+  /** @type {Message | null} */
   let found = null
   while (low < high) {
     const middle = low + Math.floor((high - low) / 2)
     const message = await reader.next(middle, last)
-    if (message === null || message.seq >= high) {
-      // no record from the middle on
+    // no message from the middle on
+    if (message === null || message.seq >= high) high = middle
+    else if (isAtOrAfter(message)) {
+      found = message
       high = middle
-      continue
-    }
-    const record = foundOf(message)
-    if (isAtOrAfter(compare, record)) {
-      found = record
-      high = middle
-    } else {
-      low = message.seq + 1
-    }
+    } else low = message.seq + 1
   }
   return found
 }
@@ -89,4 +83,4 @@ function timeOf (what) {
   return time
 }
 
-module.exports = { search }
+module.exports = { search, firstOf }
