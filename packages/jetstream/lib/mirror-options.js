@@ -33,13 +33,22 @@ const checkTargetNames = optionNames('the target', [...TARGET_NAMES])
  * @property {AbortSignal} [signal] ends the work, with its reason
  */
 
-/** @typedef {ReturnType<typeof mirrorSettingsOf>} MirrorSettings */
+/**
+ * @typedef {object} MirrorSettings
+ * @property {import('./options').Settings} target
+ * @property {boolean} live
+ * @property {boolean} keepDeleted
+ * @property {string} cursor
+ * @property {MirrorOptions['onProgress']} onProgress
+ * @property {AbortSignal | undefined} signal
+ */
 
 const checkOptions = workFor('mirror', ['live', 'keepDeleted'], ['cursor'])
 
 /**
  * @param {StreamTarget} target
  * @param {MirrorOptions} options
+ * @returns {MirrorSettings}
  * @throws flumelog:invalid
  */
 function mirrorSettingsOf (target, options) {

@@ -35,6 +35,7 @@ const checkOptions = workFor('pull', ['live', 'envelope'])
 /**
  * @param {StreamSource} source
  * @param {PullOptions} options
+ * @returns {{ settings: import('./options').Settings, live: boolean, signal: AbortSignal | undefined, onProgress: (progress: PullProgress) => void }}
  */
 function pullSettingsOf (source, options) {
   checkSourceNames(source)
