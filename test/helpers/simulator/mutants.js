@@ -74,7 +74,6 @@ const MUTANTS = [
   ['the name of FILE.meta is not fsynced', 'storage/metadata-file.js', '    await syncFolder(this.folder)\n', ''],
   ['a snapshot of FILE.meta misses what was appended meanwhile', 'storage/metadata-file.js', 'Buffer.concat((this.since ?? []).map(({ bytes }) => bytes))', 'Buffer.alloc(0)'],
   ['a compaction interrupts what is acknowledged together (6ee1d739)', 'write/states.js', 'hasOperations && !isPartial', 'hasOperations'],
-  ['the map of a compaction takes the place of the one before too early (cd175d8a)', 'space/switch-over.js', '    fs.renameSync(unfinished, path)\n', '    fs.renameSync(namesOf(path).unfinishedMap, namesOf(path).map)\n    fs.renameSync(unfinished, path)\n'],
   ['what a failed compaction could not remove stays (73e6998c)', 'space/compaction.js', '    await removeUnfinished(path)\n    await settleMap(path, String(this.compacting.id))\n    const', '    const'],
   ['a reader that opens the log while it is compacted fails (61f3f55d)', 'read/follower.js', 'await io.checkPath().catch(err => this.replaced(err))\n    await this.advance()\n    this.running', 'await io.checkPath()\n    await this.advance()\n    this.running'],
   ['a new owner believes that records are gone which a failed fsync has left (cace744a)', 'write/committer.js', '  forgetUnacknowledged () {\n', '  forgetUnacknowledged () {\n    this.writer.clients.rollBack(this.acknowledged)\n'],
