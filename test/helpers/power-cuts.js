@@ -15,6 +15,8 @@ const { ReplayedFolder } = require('./replayed-folder')
  * @property {string[]} program a file, and its arguments
  * @property {number} seed
  * @property {number} cuts how many are tried
+ * @property {boolean} [strace] whether calls are recorded by it; default: by wrapping the module `fs`
+ * @property {(events: import('./recorded-calls').CallEvent[]) => number} [from] the first event after which to cut
  */
 
 /**
@@ -23,18 +25,19 @@ const { ReplayedFolder } = require('./replayed-folder')
  *   puts what is left into the folder `left`, and says what is wrong with it; `told`: what the program had printed, as JSON, by then
  * @returns {Promise<string | null>} what is wrong
  */
-async function tryPowerCuts ({ folder, root, program, seed, cuts }, check) {
+async function tryPowerCuts ({ folder, root, program, seed, cuts, strace = false, from = () => 0 }, check) {
   fs.mkdirSync(root)
-  const events = record(program, path.join(folder, 'calls'))
+  const events = record(program, { strace, output: path.join(folder, 'calls') })
   const random = randomFrom(seed)
-  const moments = Array.from({ length: cuts }, () => random.below(events.length + 1)).sort((a, b) => a - b)
+  const first = from(events)
+  const moments = Array.from({ length: cuts }, () => first + random.below(events.length + 1 - first)).sort((a, b) => a - b)
   const replayed = new ReplayedFolder(root)
   let at = 0
   for (const moment of moments) {
     while (at < moment) replayed.apply(events[at++])
     const left = fs.mkdtempSync(path.join(folder, 'left-'))
     const violation = await check(replayed, left, random, replayed.told.map(line => JSON.parse(line))).catch(err => err.stack)
-    if (violation !== null) return `${violation} (--seed ${seed}, after event ${at} of ${events.length}, left in ${left})`
+    if (violation !== null) return `${violation} (--seed ${seed}, ${strace ? 'strace' : 'fs'}, after event ${at} of ${events.length}, left in ${left})`
     fs.rmSync(left, { recursive: true })
   }
   fs.rmSync(root, { recursive: true })

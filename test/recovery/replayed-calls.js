@@ -1,9 +1,9 @@
 'use strict'
 
 // The simulated machine (test/simulator/simulator.js) is like the real one: a writer's system calls are recorded, some of those that were not fsynced
-// are left out, and the log that is opened in what is left is compared with the same model.
+// are left out, and the log that is opened in what is left is compared with the same model. By strace where there is one, and by wrapping the module `fs`.
 //
-//     node test/recovery/replayed-calls.js [--seconds 4] [--seed 1]
+//     node test/recovery/replayed-calls.js [--seconds 4] [--seed 1] [--strace | --fs]
 
 const path = require('path')
 const tape = require('tape')
@@ -12,6 +12,7 @@ const FlumeLog = require('../..')
 const { processFolder } = require('../helpers/folder')
 const { isIntact, numbered } = require('../helpers/numbered')
 const { tryPowerCuts } = require('../helpers/power-cuts')
+const { hasStrace } = require('../helpers/recorded-calls')
 const { promises } = require('../helpers/promises')
 const { collect } = require('../helpers/reading')
 const { Model, nameOf } = require('../helpers/simulator/model')
@@ -22,31 +23,37 @@ const PROGRAM = path.join(__dirname, '..', 'helpers', 'programs', 'traced-writer
 const CUTS_PER_RUN = 60
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: thorough ? '4' : '0.5' }, seed: { type: 'string' } }
+  options: { seconds: { type: 'string', default: thorough ? '8' : '1' }, seed: { type: 'string' }, strace: { type: 'boolean' }, fs: { type: 'boolean' } }
 })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
-const SECONDS = Number(values.seconds)
+const RECORDERS = [
+  { name: 'the module fs', strace: false, isWanted: values.fs || !values.strace },
+  { name: 'strace', strace: true, isWanted: values.strace || (!values.fs && hasStrace()) }
+].filter(({ isWanted }) => isWanted)
+const SECONDS = Number(values.seconds) / RECORDERS.length
 
 const folder = processFolder()
 
-tape('whatever a power cut leaves of the calls that were not fsynced, the promises hold', async (t) => {
-  t.comment(`--seed ${SEED} repeats it`)
-  const until = Date.now() + SECONDS * 1000
-  const counts = { runs: 0, cuts: 0, found: 0, synced: 0 }
-  const hadSomething = () => counts.found > 0 && counts.synced > 0
-  // on a busy machine there is time for one run only
-  const mustGoOn = () => Date.now() < until || (!hadSomething() && counts.runs < 20)
-  for (let seed = SEED; mustGoOn() && counts.violation === undefined; seed++) await replay(seed, counts)
-  t.comment(JSON.stringify(counts))
-  t.equal(counts.violation, undefined, `${counts.cuts} power cuts`)
-  t.ok(hadSomething(), 'there was something to lose')
-})
+for (const { name, strace } of RECORDERS) {
+  tape(`whatever a power cut leaves of the calls that were not fsynced, the promises hold (${name})`, async (t) => {
+    t.comment(`--seed ${SEED} ${strace ? '--strace' : '--fs'} repeats it`)
+    const until = Date.now() + SECONDS * 1000
+    const counts = { runs: 0, cuts: 0, found: 0, synced: 0 }
+    const hadSomething = () => counts.found > 0 && counts.synced > 0
+    // on a busy machine there is time for one run only
+    const throwIfStopped = () => Date.now() < until || (!hadSomething() && counts.runs < 20)
+    for (let seed = SEED; throwIfStopped() && counts.violation === undefined; seed++) await replay(seed, strace, counts)
+    t.comment(JSON.stringify(counts))
+    t.equal(counts.violation, undefined, `${counts.cuts} power cuts`)
+    t.ok(hadSomething(), 'there was something to lose')
+  })
+}
 
 /** One run of the program, and many power cuts in it. */
-async function replay (seed, counts) {
-  const root = path.join(folder, String(seed))
+async function replay (seed, strace, counts) {
+  const root = path.join(folder, `${strace ? 'strace' : 'fs'}-${seed}`)
   counts.runs++
-  const violation = await tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN }, (replayed, left, random, told) => {
+  const violation = await tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, strace }, (replayed, left, random, told) => {
     counts.cuts++
     if (told.length === 0) return Promise.resolve(null)
     replayed.materialize(left, random)

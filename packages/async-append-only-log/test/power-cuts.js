@@ -11,32 +11,36 @@ const { parseArgs } = require('util')
 const { openLog } = require('./helpers/open')
 const { processFolder } = require('../../../test/helpers/folder')
 const { tryPowerCuts } = require('../../../test/helpers/power-cuts')
+const { hasStrace } = require('../../../test/helpers/recorded-calls')
 const { thorough } = require('../../../test/helpers/thorough')
 
 const PROGRAM = path.join(__dirname, 'helpers', 'programs', 'traced-transactions.js')
 /** Power cuts tried with the calls of one run of the program. */
 const CUTS_PER_RUN = 40
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '2' : '0.5' }, seed: { type: 'string' } } })
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: thorough ? '4' : '1' }, seed: { type: 'string' } } })
 const SEED = Number(values.seed ?? Date.now() % 2 ** 31)
+const RECORDERS = hasStrace() ? [false, true] : [false]
 const folder = processFolder()
 
-tape('whatever a power cut leaves, all of a transaction is in the log or none of it, and all that was stored is', async (t) => {
-  t.comment(`--seed ${SEED} repeats it`)
-  const until = Date.now() + Number(values.seconds) * 1000
-  const counts = { runs: 0, cuts: 0, whole: 0, lost: 0, stored: 0 }
-  let violation = null
-  for (let seed = SEED; violation === null && (counts.runs === 0 || Date.now() < until); seed++) violation = await replay(seed, counts)
-  t.comment(JSON.stringify(counts))
-  t.equal(violation, null, `${counts.cuts} power cuts`)
-  t.ok(counts.runs > 0 && counts.cuts > 0)
-})
+for (const strace of RECORDERS) {
+  tape(`whatever a power cut leaves, all of a transaction is in the log or none of it, and all that was stored is (${strace ? 'strace' : 'the module fs'})`, async (t) => {
+    t.comment(`--seed ${SEED} repeats it`)
+    const until = Date.now() + Number(values.seconds) * 1000 / RECORDERS.length
+    const counts = { runs: 0, cuts: 0, whole: 0, lost: 0, stored: 0 }
+    let violation = null
+    for (let seed = SEED; violation === null && (counts.runs === 0 || Date.now() < until); seed++) violation = await replay(seed, strace, counts)
+    t.comment(JSON.stringify(counts))
+    t.equal(violation, null, `${counts.cuts} power cuts`)
+    t.ok(counts.runs > 0 && counts.cuts > 0)
+  })
+}
 
 /** @returns {Promise<string | null>} what is wrong */
-function replay (seed, counts) {
-  const root = path.join(folder, String(seed))
+function replay (seed, strace, counts) {
+  const root = path.join(folder, `${strace}-${seed}`)
   counts.runs++
-  return tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN }, async (replayed, left, random, told) => {
+  return tryPowerCuts({ folder, root, program: [PROGRAM, path.join(root, 'log'), String(seed)], seed, cuts: CUTS_PER_RUN, strace }, async (replayed, left, random, told) => {
     counts.cuts++
     if (told.length === 0) return null
     replayed.materialize(left, random)
