@@ -52,7 +52,7 @@ function createError (code, message, details) {
 
 exports.createError = createError
 
-/** What has a file locked, as far as it is known. */
+/** What has a file locked. */
 const HOLDER = 'another process, or another log object of this one,'
 
 /**
@@ -298,7 +298,7 @@ exports.blockSize = (filename, given, found, blockSize) => createError('flumelog
 
 /** @param {string} filename */
 exports.locked = (filename) => createError('flumelog:locked',
-  `${filename}: ${HOLDER} has the log open for writing (fuser finds the process); close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
+  `${filename}: another writer has the log open, in another process (fuser finds it) or in this one; close it first, open the log with readOnly, or open it with shared everywhere`, { filename })
 
 /**
  * @param {string} filename
