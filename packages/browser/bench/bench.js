@@ -148,7 +148,7 @@ function chart (results) {
   const [[, ours]] = results
   const parts = []
   let y = 24
-  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 180}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 180}" y="15">${name}</text>`))
+  names.forEach((name, i) => parts.push(`<rect x="${8 + i * 200}" y="6" width="10" height="10" fill="${COLORS[i]}"/><text x="${22 + i * 200}" y="15">${name}</text>`))
   for (const what of Object.keys(ours[0])) {
     const rates = names.map(name => median(results.get(name).map(figures => figures[what])))
     const most = Math.max(...rates)
@@ -160,7 +160,7 @@ function chart (results) {
       y += BAR
     })
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${names.length * 180}" height="${y + 12}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>${parts.join('\n')}</svg>\n`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${names.length * 200}" height="${y + 12}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>${parts.join('\n')}</svg>\n`
 }
 
 main().catch((err) => {
