@@ -12,7 +12,7 @@ export interface Append<A> {
    * Appends a record, or an array of records in a row. The callback is called when they are written (with `sync: 'always'`, fsynced),
    * in the order of the calls, with the seq of the last one: its byte offset in the file, not a count.
    * Errors, with nothing stored: `flumelog:invalid` if the codec cannot encode a record, or it is empty or all zeros;
-   * `flumelog:too-large`; `flumelog:overflow`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
+   * `flumelog:too-large`; `flumelog:closed`; `flumelog:read-only`; `flumelog:failed` after a failed fsync;
    * errors of the operating system.
    */
   (value: A | A[], cb?: (err: CallbackError | null, seq: number) => void): void
