@@ -145,8 +145,14 @@ class Volume {
    * @param {Array<{ name: string, inode: Inode }>} files
    */
   addAll (files) {
+    // of a backup that was interrupted
+    const others = [...this.inodes.values()]
     this.writeTable(new Map(files.map(({ name, inode }) => /** @type {const} */ ([name, inode]))))
     for (const { inode } of files) inode.names++
+    for (const inode of others) {
+      inode.names--
+      inode.considerRemoving()
+    }
     this.sync()
   }
 

@@ -270,6 +270,30 @@ inBrowser(({ open, insecureAddress, browser }) => {
     }
   })
 
+  test('what a backup has left whose worker was terminated is no log, and files can be imported in its place', async (t) => {
+    await inWorker(page, async ({ open }) => {
+      const log = await open('interrupted', { blockSize: 4096 })
+      await log.append(Array.from({ length: 1000 }, () => 'x'.repeat(100)))
+      await log.backup('interrupted-copy', {
+        onProgress () {
+          // it is terminated when this has arrived
+          globalThis.postMessage({ result: null })
+          for (;;);
+        }
+      })
+    })
+    const found = await inWorker(page, async ({ open, exportFiles, importFiles, listLogs }) => {
+      const before = await listLogs()
+      await importFiles('interrupted-copy', await exportFiles('interrupted'))
+      const log = await open('interrupted-copy')
+      let records = 0
+      for await (const batch of log.batches()) records += batch.length
+      await log.close()
+      return { listed: before.filter(name => name.startsWith('interrupted')), records }
+    })
+    t.deepEqual(found, { listed: ['interrupted'], records: 1000 })
+  })
+
   test('a worker that has a log open can open it again to read, and follows it, but not to write', async (t) => {
     const found = await inWorker(page, async ({ open }) => {
       const log = await open('followed', { codec: 'json' })
