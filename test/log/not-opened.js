@@ -91,7 +91,7 @@ tape('a program under flumedb that reads a log that cannot be opened ends with t
       ${call}`
     const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd: __dirname, encoding: 'utf8' })
     t.equal(status, 1, call)
-    t.match(stderr, /has the log open for writing/)
+    t.match(stderr, /another writer has the log open/)
   }
   await owner.close()
   const again = Flume(FlumeLog(file)).use('view', view)
