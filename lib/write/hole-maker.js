@@ -110,15 +110,15 @@ class HoleMaker {
     let failure = null
     while (deleter.hasRequests) await deleter.start()
     while (this.sealed.length > 0) {
-      const possible = await writer.exclusively(() => this.settleSealed())
-      await Promise.all(possible.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
+      const sealed = await writer.exclusively(() => this.settleSealed())
+      await Promise.all(sealed.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
     }
     if (writer.deletions.pending.size > 0) await deleter.flush()
     while (this.unpunched.size > 0) await writer.exclusively(() => this.punchSome())
     if (failure !== null) throw failure
   }
 
-  /** @returns {Promise<number[]>} blocks that can become holes if they are empty */
+  /** @returns {Promise<number[]>} blocks in front of the recovery point, which become holes if they are empty */
   async settleSealed () {
     const { emptied, sealed, writer } = this
     await writer.deletions.settle()
