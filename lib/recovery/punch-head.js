@@ -1,8 +1,8 @@
 'use strict'
 
-// Frees the blocks in front of a log's start, in the file.
+// Frees blocks in a log's file: those in front of its start, and holes.
 
-const { holeOf } = require('../format/hole')
+const { holeOf, isHole } = require('../format/hole')
 const { CHECKED_PADDING_SIZE, LENGTH_SIZE } = require('../format/layout')
 const { PAGE_SIZE } = require('../storage/holes')
 
@@ -19,16 +19,29 @@ const { PAGE_SIZE } = require('../storage/holes')
  * @param {number} to offset of a block
  * @param {number} blockSize
  */
-async function punchHead ({ write, punch, sync }, from, to, blockSize) {
+async function punchHead (target, from, to, blockSize) {
   if (from === 0) {
     // durable before there are zeros after it: at any time, one of the first blocks tells the block size
-    await write(0, holeOf(blockSize, true))
-    await sync()
-    const { offset, length } = pagesOf(0, blockSize)
-    if (length > 0) await punch(offset, length)
+    await writePatch(target, { offset: 0, data: holeOf(blockSize, true) }, blockSize)
+    await target.sync()
   }
   const first = Math.max(from, blockSize)
-  if (to > first) await punch(first, to - first)
+  if (to > first) await target.punch(first, to - first)
+}
+
+/**
+ * If the machine stops in the middle, FILE.meta says what belongs there.
+ * @param {Pick<Target, 'write' | 'punch'>} target
+ * @param {import('../format/deletions').Patch} patch if it is a hole, its pages of zeros are freed
+ * @param {number} blockSize
+ */
+async function writePatch ({ write, punch }, { offset, data }, blockSize) {
+  const pages = pagesOf(offset / blockSize, blockSize)
+  if (data.length < blockSize || pages.length === 0 || !isHole(data)) return write(offset, data)
+  const from = pages.offset - offset
+  await write(offset, data.subarray(0, from))
+  await punch(pages.offset, pages.length)
+  await write(pages.offset + pages.length, data.subarray(from + pages.length))
 }
 
 /**
@@ -43,4 +56,4 @@ function pagesOf (number, blockSize) {
   return { offset, length: Math.max(0, Math.floor(last / PAGE_SIZE) * PAGE_SIZE - offset) }
 }
 
-module.exports = { punchHead, pagesOf }
+module.exports = { pagesOf, punchHead, writePatch }

@@ -4,7 +4,7 @@
 
 const { seal } = require('../format/layout')
 const { isZeros } = require('../format/zeros')
-const { punchHead } = require('./punch-head')
+const { punchHead, writePatch } = require('./punch-head')
 
 /** Bytes that are written again at a time. */
 const REWRITE_SIZE = 1024 * 1024
@@ -24,7 +24,7 @@ async function recover (io, found, blockSize) {
     await io.sync()
     await io.metadata.sync()
   }
-  for (const { offset, data } of found.patches) await io.write(offset, data)
+  for (const patch of found.patches) await writePatch(io, patch, blockSize)
   if (trim !== null) await punchHead(io, trim.from, trim.start, blockSize)
   if (cut > 0) {
     if (dataEnd > kept) name = await io.keepCut(kept, dataEnd)

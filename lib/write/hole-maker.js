@@ -1,13 +1,14 @@
 'use strict'
 
 // Frees the space of blocks whose records are all deleted. Such a block becomes a hole in three
-// steps, so that at any moment the file, with its recovery point, has a valid block there:
+// steps, so that at any moment the file, with FILE.meta, has a valid block there:
 //
-//     recorded    the recovery point says that all of the block is deleted    deleter.js
-//     rewritten   it is a hole in the log's file, and that is fsynced         deleter.js
-//     punched     the file system frees its pages of zeros                    here
+//     recorded    FILE.meta says, durably, that all of the block is deleted    deleter.js
+//     rewritten   it is a hole in the log's file                               recorded-deletions.js
+//     punched     the file system frees its pages of zeros                     here
 //
-// After a crash before the last step it is a hole that takes space, until it is trimmed or left out by a compaction.
+// FILE.meta lists it until its zeros are durable; recovery does the last two steps of what is listed. A block that is not listed any more, and
+// that a killed process has not punched, is a hole that takes space, until it is trimmed or left out by a compaction.
 
 const { promised } = require('../callbacks')
 const { pagesOf } = require('../recovery/punch-head')
@@ -127,9 +128,7 @@ class HoleMaker {
   }
 
   async punchSome () {
-    const { writer: { deletions, durability }, unpunched } = this
-    if (deletions.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
-    const { clock } = this.deleter
+    const { unpunched, deleter: { clock } } = this
     const until = clock.now() + MAX_PUNCH_TIME
     let count = 0
     for (const number of unpunched) {

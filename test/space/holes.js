@@ -56,6 +56,22 @@ for (const sync of SYNCS) {
   }
 }
 
+tape('after a process was killed, opening the log frees the blocks that it was about to free', async (t) => {
+  const folder = testFolder(t)
+  const log = openLog(folder('log'), { sync: 'always' })
+  const seqs = await fill(log, 4)
+  await log.sync()
+  await log.del({ gte: BLOCK_SIZE, lt: 3 * BLOCK_SIZE })
+  // as the process may leave it: without what the file system has freed
+  for (const name of ['log', 'log.meta']) fs.writeFileSync(folder(name.replace('log', 'killed')), fs.readFileSync(folder(name)))
+  const before = fs.statSync(folder('killed')).blocks * 512
+  const killed = openLog(folder('killed'), {})
+  t.deepEqual(await collect(killed.log, { values: false }), [...seqs.slice(0, PER_BLOCK), ...seqs.slice(3 * PER_BLOCK)])
+  if (canPunch(killed)) t.ok(before - killed.log.stats().allocated >= 2 * (BLOCK_SIZE - 8192) - 8192, 'its pages are free')
+  await killed.close()
+  await log.close()
+})
+
 tape('records in a hole are deleted ones, wherever they started', async (t) => {
   const log = openLog(testFolder(t)('log'), { sync: 'always' })
   const seqs = await fill(log, 3)
