@@ -48,14 +48,15 @@ function isInstalled (command) {
  */
 function missing (command) {
   const { name, summary } = PACKAGES[command]
+  const explanation = `is in the package ${name}, which is not installed here`
   const define = (/** @type {import('commander').Command} */ program) => {
     program.command(command)
-      .summary(`${summary} (npm install ${name})`)
-      .description(`This command is in a package of its own: npm install ${name}`)
+      .summary(`${summary} (in the package ${name})`)
+      .description(`This command ${explanation}.`)
       .argument('[arguments...]')
       .allowUnknownOption()
       .action(() => {
-        reportError(`\`flumelog ${command}\` is in a package of its own: npm install ${name}`)
+        reportError(`\`flumelog ${command}\` ${explanation}`)
         process.exitCode = WRONG_USAGE
       })
   }

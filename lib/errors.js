@@ -354,7 +354,7 @@ exports.notRegular = (filename) => createError('flumelog:invalid', `${filename}:
 /** @param {string} filename */
 exports.notALog = (filename) => createError('flumelog:not-a-log', `${filename}: not a log: ` +
   'neither a valid block nor enough whole records were found; check the name, or import it if another program has written it: ' +
-  `npx flumelog import ${filename} NEW`, { filename })
+  `npx flumelog import ${filename} NEW, with the package flumelog-convert`, { filename })
 
 /**
  * @param {string} filename

@@ -230,14 +230,14 @@ test('a text in which two bytes stand again at the distance that they say is not
   }
 })
 
-test('the error of a file that may be imported names the command', async (t) => {
+test('the error of a file that may be imported names the command, and its package', async (t) => {
   const file = testFolder(t)('old')
   for (const bytes of ['{"a":1}\n{"a":2}\n', 'a,b\n1,2\n3,4', 'Dear reader,\nthis is a letter.\n', Buffer.alloc(100, 0xff).fill(0, 50)]) {
     fs.writeFileSync(file, bytes)
     for (const readOnly of [true, false]) {
       const err = await promises(FlumeLog(file, { readOnly })).onReady().catch(err => err)
       t.equal(err.code, 'flumelog:not-a-log')
-      t.ok(err.message.endsWith(`: npx flumelog import ${file} NEW`), err.message)
+      t.ok(err.message.endsWith(`: npx flumelog import ${file} NEW, with the package flumelog-convert`), err.message)
     }
   }
 })
