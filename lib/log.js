@@ -123,7 +123,6 @@ class Log {
   open (opened, lastSeq) {
     const state = new Open(opened, /** @type {Opening} */ (this.state).calls)
     this.state = state
-    this.compacting.id = opened.id ?? null
     if (this.settings.large) {
       this.largeDeletion = new LargeDeletion(opened)
     }
@@ -206,6 +205,11 @@ class Log {
   show (seq) {
     this.since.set(seq)
     this.streams.resumeWaiting()
+  }
+
+  /** @param {number} seq of the same record in another file, which listeners are told later */
+  moveSince (seq) {
+    this.since.value = seq
   }
 
   /** @type {import('./types').Since['next']} */
@@ -436,7 +440,7 @@ class Log {
     if (sharing !== null) await sharing.close().catch(err => { failure ??= err })
     else if (writer !== null) await attempt(cb => writer.close(cb))
     opened.follower?.close()
-    opened.blocks.closed = true
+    opened.blocks.close()
     this.compacting.close()
     this.streams.close()
     await attempt(cb => this.file.close(cb))

@@ -1,24 +1,18 @@
 'use strict'
 
-// Opens a log: finds its block size and its end, recovers it after a crash, and puts
-// together what an open log consists of.
+// Opens a log: for writing, read-only, or shared.
 
 const errors = require('./errors')
-const { openBlocks } = require('./read/open-blocks')
-const { recoverEnd } = require('./recovery/recover-end')
-const { settleMap } = require('./space/offset-map')
-const { removeUnfinished } = require('./space/unfinished-files')
+const { openWriter } = require('./space/open-writer')
 const { promises } = require('./storage/promisified-file')
-const { Writer } = require('./write/writer')
 
 /**
  * @typedef {object} Opened what an open log consists of
  * @property {import('./read/block-cache').BlockCache} blocks
  * @property {import('./read/get').RecordReader} reader
- * @property {Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
+ * @property {import('./write/writer').Writer | import('./sharing/remote-writer').RemoteWriter | null} writer null: the log is read-only
  * @property {import('./read/follower').Follower | null} follower null: this process writes the file
  * @property {import('./sharing/sharing').Sharing | null} sharing null: the log is not shared
- * @property {string} [id] another one after each compaction
  * @property {import('./types').Cut | null} cut what recovery truncated
  * @property {number} recovered bytes behind the recovery point that were valid
  *
@@ -66,7 +60,7 @@ async function openAlone (context) {
   const io = promises(file)
   await io.open()
   try {
-    return await (settings.readOnly ? openReadOnly(context, io) : openWriter(context, io))
+    return await (settings.readOnly ? openReadOnly(context, io) : openToWrite(context, io))
   } catch (err) {
     await io.close().catch(() => {})
     throw err
@@ -77,20 +71,9 @@ async function openAlone (context) {
  * @param {Context} context
  * @param {import('./storage/promisified-file').Io} io
  */
-async function openWriter (context, io) {
-  const { file, settings, records, listeners, clock } = context
-  // before it needs space: the disk may be full
-  await removeUnfinished(file.location.path)
-  const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, isWhole: records.isWhole })
-  const { id, base } = generation
-  await settleMap(file.location.path, id)
-  const { blocks, reader } = openBlocks(context, blockSize)
-  blocks.tail = found.tail
-  Object.assign(blocks, { start: found.start, base })
-  // only then: most logs keep everything
-  const retention = settings.retain && require('./space/retention').retentionOf(settings, records)
-  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, listeners.onadvance, clock, { retention })
-  return { opened: { blocks, reader, writer, follower: null, sharing: null, id, cut, recovered }, lastSeq: found.lastSeq }
+async function openToWrite (context, io) {
+  const opened = await openWriter(context, io, { onacknowledged: context.listeners.onadvance })
+  return { opened: { ...opened, follower: null, sharing: null }, lastSeq: opened.writer.appender.lastSeq }
 }
 
 /**

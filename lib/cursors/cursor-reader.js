@@ -26,16 +26,16 @@ class CursorReader {
    */
   source (Kind, of, options) {
     return openSource(() => {
-      const stream = new Kind(Object.create(this.cursor.log.reading, {
+      const bounded = cursorStreamOptions(of, options ?? {})
+      return new Kind(Object.create(this.cursor.log.reading, {
         owner: { value: this },
         whenOpen: {
           value: (/** @type {Done} */ cb) => callBack(this.whenPositioned(), (/** @type {Error | null} */ err) => {
-            if (!err) stream.options.gt = this.startOfStream
+            if (!err) bounded.gt = this.startOfStream
             cb(err)
           })
         }
-      }), cursorStreamOptions(of, options ?? {}))
-      return stream.source
+      }), bounded).source
     })
   }
 

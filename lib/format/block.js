@@ -12,8 +12,9 @@ class Block {
    * @param {Buffer} buffer
    * @param {number} end position after the last record that is visible to readers
    * @param {boolean} sealed false: it is the tail, and records may be added
+   * @param {Error | null} [error] why its records are not available: it is corrupt or could not be read
    */
-  constructor (number, buffer, end, sealed) {
+  constructor (number, buffer, end, sealed, error = null) {
     this.number = number
     this.buffer = buffer
     /** The memory behind `buffer`, for `layout.view`. */
@@ -23,8 +24,7 @@ class Block {
     this.sealed = sealed
     /** Whether readers may hold records of it, which are views of its memory. Only the tail's writer asks. */
     this.wasRead = false
-    /** Why its records are not available: it is corrupt or could not be read. @type {Error | null} */
-    this.error = null
+    this.error = error
     /** One bit per position, set where a record starts; built on the second query. @type {Uint8Array | null} */
     this.recordStarts = null
     this.wasQueried = false
@@ -107,9 +107,7 @@ class Block {
  * @returns {Block} a block that could not be read
  */
 function unreadableBlock (number, err) {
-  const block = new Block(number, Buffer.alloc(0), 0, true)
-  block.error = err
-  return block
+  return new Block(number, Buffer.alloc(0), 0, true, err)
 }
 
 module.exports = { Block, unreadableBlock }

@@ -57,12 +57,13 @@ async function replaceLog (name, origin) {
   const next = await describe(unfinished, origin)
   await copyMap(origin, unfinishedMap, unfinished)
   await syncFolder(folder)
-  const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(unfinished))
+  let log = unfinished
+  const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(log))
   try {
     await announce(metadata, next)
     await fs.promises.rename(unfinished, name)
     await syncFolder(folder)
-    metadata.logStatus = () => fs.promises.stat(name)
+    log = name
     await metadata.replace(next)
   } finally {
     await metadata.close()

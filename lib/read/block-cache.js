@@ -26,7 +26,10 @@ const BLOCK_OVERHEAD = 400
 /** The LRU cache allocates its index at once: for this many blocks at first, then for twice as many each time it is full. */
 const FIRST_BLOCKS = 1024
 
-/** @typedef {ReturnType<typeof createLRU<number, Block>>} LRU */
+/**
+ * @typedef {ReturnType<typeof createLRU<number, Block>>} LRU
+ * @typedef {import('../storage/metadata-text').Generation} Generation
+ */
 
 class BlockCache {
   /**
@@ -51,6 +54,8 @@ class BlockCache {
     this.startBefore = 0
     /** No record since the last compaction is before this; 0 if there was none. */
     this.base = 0
+    /** The log's, which changes with each compaction. */
+    this.id = ''
     /** What holds offsets besides streams: they are mapped when the log moves to another file. @type {Set<{ move: (map: import('../space/offset-map').OffsetMap) => void }>} */
     this.cursors = new Set()
     /** Changes whenever a block changes other than by growing, so that a cursor notices. */
@@ -241,19 +246,68 @@ class BlockCache {
   }
 
   /**
+   * The log was opened.
+   * @param {Block} tail
+   * @param {number} start
+   * @param {Generation} generation
+   */
+  open (tail, start, { id, base }) {
+    this.tail = tail
+    this.start = start
+    this.id = id
+    this.base = base
+  }
+
+  /**
+   * This process writes the log from now on, and the file has all that was deleted. Readers that are in the block in which the log ended go on
+   * from there.
+   * @param {Block} tail
+   * @param {number} start
+   * @param {Generation} generation
+   * @throws flumelog:shrunk
+   */
+  async takeOver (tail, start, generation) {
+    const { tail: before, end: shown, blockSize } = this
+    if (start !== this.start) this.trim(start)
+    this.follower = null
+    this.overrides.clear()
+    const end = tail.number * blockSize + tail.end
+    if (end < shown) throw errors.shrunk(this.file.filename, shown, end)
+    this.forget()
+    if (before.number === tail.number) {
+      before.setBuffer(tail.buffer)
+      before.end = tail.end
+    } else {
+      await new Promise(resolve => this.load(before.number, 1, { cacheShare: 1 }, ([block]) => resolve(before.complete(block))))
+    }
+    this.open(before.number === tail.number ? before : tail, start, generation)
+  }
+
+  /**
+   * The log ends in another block, for readers, too.
+   * @param {Block} tail
+   */
+  advance (tail) {
+    this.tail = tail
+  }
+
+  /** The file is being closed. */
+  close () {
+    this.closed = true
+  }
+
+  /**
    * The log is another file now, in which all blocks have other numbers than they had.
    * @param {Block} tail
    * @param {number} start
-   * @param {number} base
+   * @param {Generation} generation
    */
-  moveTo (tail, start, base) {
-    this.base = base
+  moveTo (tail, start, generation) {
     this.cache?.clear()
     this.partChecksums = new PartChecksums(this)
     this.overrides.clear()
-    this.tail = tail
     this.startBefore = this.start
-    this.start = start
+    this.open(tail, start, generation)
   }
 
   /**

@@ -157,13 +157,11 @@ class BlockLoader {
     const override = overrides.get(number)
     if (override !== undefined) applyPatches(buffer, number * blockSize, override)
     const problem = findProblem(buffer, checksum, parts)
-    const block = new Block(number, buffer, 0, true)
+    /** @type {Error | null} */
+    let error = problem && errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
     // read before or after it was trimmed
-    if (number * blockSize < start) {
-      block.error = this.blocks.trimmedAt(number * blockSize)
-    } else if (problem === null) {
-      block.end = layout.paddingStart(buffer)
-    } else block.error = errors.corrupt(file.filename, number, blockSize, problem.position, problem.reason)
+    if (number * blockSize < start) error = this.blocks.trimmedAt(number * blockSize)
+    const block = new Block(number, buffer, error === null ? layout.paddingStart(buffer) : 0, true, error)
     if (parts !== null) {
       if (override === undefined && this.isSelfVerified(block)) partChecksums.add(number, parts)
       else partChecksums.release(parts)

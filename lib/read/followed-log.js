@@ -23,18 +23,14 @@ const { findVisibleEnd } = require('./visible-end')
  */
 
 class FollowedLog {
-  /**
-   * @param {import('./follower').Follower} follower
-   * @param {string | null} id of the log in the file that is open
-   */
-  constructor (follower, id) {
+  /** @param {import('./follower').Follower} follower */
+  constructor (follower) {
     const { file, io, blocks, options } = follower
     this.follower = follower
     this.file = file
     this.io = io
     this.blocks = blocks
     this.options = options
-    this.id = id
     /** The last record's, -1 if there is none. */
     this.lastSeq = -1
     /** As it was read last; null: the log was closed. @type {RecoveryPoint | null} */
@@ -137,10 +133,10 @@ class FollowedLog {
       const end = await this.find(io, blocks.end)
       if (follower.isOver) return
       const { found, point } = end
-      if (point !== null && point.generation !== this.id) {
+      if (point !== null && point.generation !== blocks.id) {
         // FILE.meta may be that of the file to which a compaction has moved the log
         if (!await io.checkPath().then(() => true, () => false)) return follower.repeat()
-        this.id = point.generation
+        blocks.id = point.generation
       }
       if (found.kept < blocks.end) throw this.changed(found.kept)
       if (end.blockSize !== blocks.blockSize) this.resize(end.blockSize)
@@ -209,9 +205,7 @@ class FollowedLog {
       return completed
     }
     // it was trimmed before all of it was shown
-    const trimmed = new Block(tail.number, tail.buffer, tail.end, true)
-    trimmed.error = blocks.trimmedAt(offset + tail.end)
-    return trimmed
+    return new Block(tail.number, tail.buffer, tail.end, true, blocks.trimmedAt(offset + tail.end))
   }
 
   /**
@@ -230,11 +224,10 @@ class FollowedLog {
   tailOf ({ tail, damagedTail }) {
     if (damagedTail === null) return tail
     const { number, buffer, end } = damagedTail
-    const block = new Block(number, buffer.subarray(0, end), 0, false)
     const position = endOfRecords(buffer, 0, end)
     const reason = /** @type {string} */ (frameProblem(buffer, position, end))
-    block.error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
-    return block
+    const error = errors.corrupt(this.file.filename, number, this.blocks.blockSize, position, reason)
+    return new Block(number, buffer.subarray(0, end), 0, false, error)
   }
 
   /** @param {number} blockSize of the file; until now it was a guess */
@@ -320,11 +313,9 @@ class FollowedLog {
   /**
    * The log is another file now, and blocks have moved there.
    * @param {FollowedEnd} end
-   * @param {string} id of the log there
    */
-  moveTo ({ found, point, state }, id) {
-    this.id = id
-    this.point = point !== null && point.generation === id ? point : null
+  moveTo ({ found, point, state }) {
+    this.point = point?.generation === this.blocks.id ? point : null
     this.state = state
     this.lastSeq = found.lastSeq
     this.override(this.point)

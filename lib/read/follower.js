@@ -7,6 +7,7 @@
 const errors = require('../errors')
 const { SingleTimer, systemClock } = require('../clock')
 const { callAll } = require('../callbacks')
+const { generationOf } = require('../recovery/recovery-point')
 const { FollowedLog } = require('./followed-log')
 
 /** Milliseconds after which a poll that has failed, for want of file descriptors for example, is repeated. */
@@ -39,15 +40,14 @@ class Follower {
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks
-   * @param {string} id of the log in the file that is open
    * @param {Listeners & FollowerOptions} options
    */
-  constructor (file, io, blocks, id, options) {
+  constructor (file, io, blocks, options) {
     this.file = file
     this.io = io
     this.blocks = blocks
     this.options = options
-    this.log = new FollowedLog(this, id)
+    this.log = new FollowedLog(this)
     this.retryTimer = new SingleTimer(options.clock ?? systemClock, () => this.poll())
     this.running = false
     this.again = false
@@ -78,8 +78,7 @@ class Follower {
    */
   async begin (end) {
     const { blocks, file, io } = this
-    blocks.tail = this.log.tailOf(end.found)
-    blocks.start = end.found.start
+    blocks.open(this.log.tailOf(end.found), end.found.start, generationOf(end.own?.metadata))
     blocks.follower = this
     this.running = true
     this.watch = this.options.isClient ? null : file.watch(() => this.poll())
@@ -90,11 +89,6 @@ class Follower {
     await this.advance()
     this.running = false
     if (this.again) this.poll()
-  }
-
-  /** The log's, which changes with each compaction. */
-  get id () {
-    return this.log.id
   }
 
   /** The last record's, -1 if there is none. */
@@ -258,7 +252,7 @@ class Follower {
    */
   moveTo (end, map) {
     this.told = 0
-    this.log.moveTo(end, map.id)
+    this.log.moveTo(end)
     this.watch?.logReplaced()
     this.options.onmoved?.(map, this.lastSeq)
   }

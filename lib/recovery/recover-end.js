@@ -47,7 +47,7 @@ async function loadMetadata (io, size) {
   io.metadata.load(own, found?.size ?? 0)
   if (found === null || own === null) return { metadata: null, point: null }
   // the compaction has ended
-  if (found.metadata.next !== null) io.metadata.mustReplace = true
+  if (found.metadata.next !== null) io.metadata.distrust()
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, found.published, false) }
 }
 
@@ -87,7 +87,7 @@ async function noteRecovered (io, { start }, blockSize) {
     metadata.append({ closed: true }, true)
   } catch {
     // on a full disk: the writer must not append to it, or it would list deletions that the file has as if they were its own
-    metadata.mustReplace = true
+    metadata.distrust()
   }
 }
 

@@ -13,7 +13,7 @@
  */
 function adopt (remote, id, server) {
   const { clients } = server
-  const { writer: { counts, blocks: { blockSize, checksum } } } = /** @type {import('./server').OpenLog} */ (server.log)
+  const { writer: { appender, blocks: { blockSize, checksum } } } = /** @type {import('./server').OpenLog} */ (server.log)
   const { client, isUnknown } = clients.adopt(id)
   // when this process dies, nobody is left to ask what has become of the records
   const forgetIfDone = () => { if (client.packed.length === 0) clients.drop(client) }
@@ -29,23 +29,8 @@ function adopt (remote, id, server) {
       for (const item of items) 'ask' in item ? server.execute(item, answer) : server.append(client, item, answer)
     }
   })
-  addCounts(counts, remote.counts)
+  appender.addCounts(remote.counts)
   forgetIfDone()
-}
-
-/**
- * @param {RemoteWriter['counts']} counts of the owner, which has what is in flight
- * @param {RemoteWriter['counts']} before those of the client
- */
-function addCounts (counts, before) {
-  for (const name of /** @type {const} */ (['appended', 'written'])) {
-    counts[name].records += before[name].records
-    counts[name].bytes += before[name].bytes
-  }
-  counts.appended.records -= before.inFlight.records
-  counts.appended.bytes -= before.inFlight.bytes
-  counts.writes += before.writes
-  counts.syncs += before.syncs
 }
 
 module.exports = { adopt }

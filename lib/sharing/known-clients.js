@@ -60,16 +60,16 @@ class KnownClients {
   /**
    * @param {import('../storage/metadata-file').MetadataFile} metadata
    * @param {import('../clock').Clock} clock
+   * @param {() => Error | null} problem why FILE.meta does not say that the log is open; null: it does
    */
-  constructor (metadata, clock) {
+  constructor (metadata, clock, problem) {
     this.metadata = metadata
     this.clock = clock
     /** By id. @type {Map<string, KnownClient>} */
     this.clients = new Map()
     /** The ids of those of which FILE.meta does not say what is true. @type {Set<string>} */
     this.changed = new Set()
-    /** Makes FILE.meta say that the log is open. @type {() => Error | null} why it does not; null: it does */
-    this.problem = () => null
+    this.problem = problem
   }
 
   /**

@@ -6,12 +6,7 @@
 const { promised } = require('../callbacks')
 const errors = require('../errors')
 const { problemOf } = require('../read/get')
-const { openBlocks } = require('../read/open-blocks')
-const { recoverEnd } = require('../recovery/recover-end')
-const { settleMap } = require('../space/offset-map')
-const { retentionOf } = require('../space/retention')
-const { removeUnfinished } = require('../space/unfinished-files')
-const { Writer } = require('../write/writer')
+const { openWriter } = require('../space/open-writer')
 const { KnownClients } = require('./known-clients')
 const { Server } = require('./server')
 
@@ -28,9 +23,11 @@ class Owner {
     const { file, clock } = context
     this.context = context
     this.io = io
-    this.clients = new KnownClients(file.metadata, clock)
+    this.clients = new KnownClients(file.metadata, clock, () => this.writeAgain())
+    /** Why FILE.meta does not say that the log is open; null: it does, or is not known not to. @type {Error | null} */
+    this.problem = null
     this.server = new Server(this.clients, clock)
-    /** Set when the log is open. @type {Writer} */
+    /** Set when the log is open. @type {import('../write/writer').Writer} */
     this.writer = /** @type {any} */ (null)
     /** The last one that a client has asked for, if it has not failed. @type {{ compacted: Promise<import('../space/types').Compacted>, isRunning: boolean } | null} */
     this.compaction = null
@@ -44,72 +41,60 @@ class Owner {
 
   /**
    * @param {Opened | null} before what there is of the log, if this process was a client
-   * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer, id: string }>}
+   * @returns {ReturnType<typeof openWriter>}
    */
   async open (before) {
-    const { io, context, clients, server } = this
-    const { file, settings, records, listeners, clock } = context
-    const { path } = file.location
-    // before it needs space: the disk may be full
-    await removeUnfinished(path)
-    const { checksum } = settings
-    const wanted = before?.blocks.blockSize ?? settings.blockSize
-    const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { blockSize: wanted, checksum, isWhole: records.isWhole, large: settings.large })
-    clients.load(found.kept)
-    const { id, base } = generation
-    await settleMap(path, id)
-    const { blocks, reader } = before ?? openBlocks(context, blockSize)
-    // from here on, nothing fails after which this process would go on as a client
-    if (found.start !== blocks.start) blocks.trim(found.start)
-    blocks.base = base
-    // the file has all that was deleted now
-    blocks.follower = null
-    blocks.overrides.clear()
-    await moveTail(blocks, found.tail, file.filename)
-    const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, (seq) => {
-      server.changed()
-      listeners.onadvance(seq)
-    }, clock, { clients: this.forWriter(), retention: retentionOf(settings, records) })
-    this.writer = writer
-    await this.prepare(writer)
-    return { blocks, reader, writer, cut, recovered, id }
+    const { io, context, server } = this
+    const opened = await openWriter(context, io, {
+      before,
+      clientsOf: (end) => this.clientsOf(end),
+      onacknowledged: (seq) => {
+        server.changed()
+        context.listeners.onadvance(seq)
+      }
+    })
+    this.writer = opened.writer
+    // before a client is welcome
+    await this.write()
+    return opened
   }
 
-  /** @returns {import('../write/clients').Clients} */
-  forWriter () {
+  /**
+   * @param {number} end of the log
+   * @returns {import('../write/clients').Clients} for the writer
+   */
+  clientsOf (end) {
     const { clients, server, context: { settings } } = this
+    clients.load(end)
     return {
       flush: () => clients.flush(),
       rollBack: (acknowledged) => clients.rollBack(acknowledged),
-      move: (map, distance) => server.moved(map, distance),
+      move: (distance) => server.moved(distance),
       whenFollowed: () => server.whenFollowed(settings.timeout),
       rewritten: () => server.changed(),
       list: (end) => clients.list(end)
     }
   }
 
-  /** @param {Writer} writer FILE.meta says that the log is open, before a client is welcome */
-  async prepare ({ metadata }) {
-    /** @type {Error | null} */
-    let problem = null
-    const write = () => metadata.write().then(() => { problem = null }, err => { problem = err })
-    // on a full disk, it is tried again for each client that comes
-    this.clients.problem = () => {
-      if (problem !== null) write()
-      return problem
-    }
-    await write()
+  /** FILE.meta says that the log is open. */
+  async write () {
+    this.problem = await this.writer.metadata.write().then(() => null, err => err)
+  }
+
+  /** @returns {Error | null} why FILE.meta does not say that the log is open: on a full disk, it is tried again for each client that comes */
+  writeAgain () {
+    if (this.problem !== null) this.write()
+    return this.problem
   }
 
   /**
    * Lets clients in.
-   * @param {string} id of the log
    * @param {() => void} first appends what comes before what they send
    */
-  serve (id, first) {
+  serve (first) {
     const { writer } = this
     const { blocks } = writer
-    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: id => this.compact(id), id }, first)
+    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: id => this.compact(id) }, first)
   }
 
   /**
@@ -119,10 +104,10 @@ class Owner {
    *   `flumelog:compacted` if that was done by another owner
    */
   compact (id) {
-    const { compaction, server } = this
-    const isDone = id !== server.log?.id
+    const { compaction, writer } = this
+    const isDone = id !== writer.blocks.id
     if (compaction !== null && (compaction.isRunning || isDone)) return compaction.compacted
-    if (isDone) return Promise.reject(errors.compacted(this.writer.file.filename))
+    if (isDone) return Promise.reject(errors.compacted(writer.file.filename))
     const compacted = this.context.listeners.oncompact()
     const started = { compacted, isRunning: true }
     this.compaction = started
@@ -136,30 +121,6 @@ class Owner {
     this.clients.dropAbsent()
     await promised(cb => this.writer.close(cb))
   }
-}
-
-/**
- * The log is found to end in this block; readers that are in the block where it ended before go on from there.
- * @param {import('../read/block-cache').BlockCache} blocks
- * @param {import('../format/block').Block} tail
- * @param {string} filename
- */
-async function moveTail (blocks, tail, filename) {
-  const before = blocks.tail
-  const { blockSize } = blocks
-  const end = tail.number * blockSize + tail.end
-  if (end < blocks.end) throw errors.shrunk(filename, blocks.end, end)
-  blocks.forget()
-  if (before.number === tail.number) {
-    before.setBuffer(tail.buffer)
-    before.end = tail.end
-    return
-  }
-  await new Promise(resolve => blocks.load(before.number, 1, { cacheShare: 1 }, ([block]) => {
-    before.complete(block)
-    resolve(null)
-  }))
-  blocks.tail = tail
 }
 
 module.exports = { Owner }

@@ -76,6 +76,24 @@ class RemoteAppender extends Appender {
     packer.closeFrame()
     waiters.endGroup()
   }
+
+  /**
+   * @param {number} number up to this one all are stored
+   * @param {(number: number) => number} seqOf where a record is, as the caller is told
+   */
+  acknowledge (number, seqOf) {
+    this.lastSeq = number
+    const stored = this.waiters.acknowledge(number)
+    for (const { seqs, count } of stored) for (let i = 0; i < count; i++) seqs[i] = seqOf(seqs[i])
+    this.countAcknowledged(stored)
+  }
+
+  /** @param {Error} error of all that is not acknowledged */
+  rollBack (error) {
+    this.countFailed(this.waiters.rollBack(this.lastSeq, error))
+    this.forced = -1
+    this.lastSeq = this.packer.end
+  }
 }
 
 class RemoteWriter {
@@ -99,8 +117,6 @@ class RemoteWriter {
     this.channel = null
     /** What the owner has said last. @type {Greeting | null} */
     this.greeting = null
-    /** The highest number whose call was answered, in whatever way. */
-    this.acknowledged = 0
     /** The highest number that was ever sent. */
     this.sent = 0
     /** Of the last record in the log, as far as this process knows. */
@@ -123,6 +139,11 @@ class RemoteWriter {
     this.hasDeleted = false
     /** Called when nothing is pending: all is durable, and the log is closing. @type {Done | null} */
     this.onclosed = null
+  }
+
+  /** The highest number whose call was answered, in whatever way. */
+  get acknowledged () {
+    return this.appender.lastSeq
   }
 
   // Calls: as those of a Writer
@@ -187,13 +208,13 @@ class RemoteWriter {
   /** @param {Done} cb called with the first error of an append or sync that had no callback */
   close (cb) {
     const synced = (/** @type {Error | null | undefined} */ err) => {
-      if (err) this.waiters.untold ??= err
+      if (err) this.waiters.refusedSilently(err)
       this.onclosed = cb
       this.flushSoon()
     }
     if (this.synced < this.packer.end || this.hasDeleted) this.request(SYNC, synced)
     else synced(null)
-    this.appender.refusal ??= errors.closed(this.filename)
+    this.appender.close()
   }
 
   /**
@@ -237,7 +258,7 @@ class RemoteWriter {
     else if (appender.forced > this.acknowledged) packer.force(appender.forced)
     this.endFrame()
     // an empty batch
-    if (this.acknowledged === packer.end) this.acknowledge(packer.end, () => this.lastSeq)
+    if (this.acknowledged === packer.end) this.appender.acknowledge(packer.end, () => this.lastSeq)
     if (channel === null || packer.queue.length === 0) return
     const { queue } = packer
     let count = 0
@@ -249,7 +270,7 @@ class RemoteWriter {
       if (item instanceof Frame) this.sent = Math.max(this.sent, item.last)
     }
     if (count === 0) return
-    this.counts.writes++
+    appender.countWrite()
     channel.send(queue.splice(0, count), this.acknowledged)
   }
 
@@ -348,7 +369,7 @@ class RemoteWriter {
     this.remove(frame)
     this.lastSeq = Math.max(before, seqs[frame.count - 1])
     // a call without records, in front of all others, ends with the record before
-    this.acknowledge(frame.last, (number) => seqs[number - frame.first] ?? before)
+    this.appender.acknowledge(frame.last, (number) => seqs[number - frame.first] ?? before)
   }
 
   /**
@@ -361,13 +382,13 @@ class RemoteWriter {
     if (frame.after === null) throw errors.protocol(`record ${first} was refused because of its condition, but has none`)
     const last = this.map?.now(seq) ?? seq
     // calls without records, in front of it
-    this.acknowledge(first - 1, () => this.lastSeq)
+    this.appender.acknowledge(first - 1, () => this.lastSeq)
     this.remove(frame)
     this.lastSeq = Math.max(this.lastSeq, last)
     // readers of this process see the record because of which it was refused
     this.end = Math.max(this.end, end)
     this.appender.countFailed([this.waiters.refuseOldest(errors.conflict(this.filename, frame.after, last))])
-    this.acknowledge(frame.last, () => this.lastSeq)
+    this.appender.acknowledge(frame.last, () => this.lastSeq)
   }
 
   /**
@@ -411,30 +432,16 @@ class RemoteWriter {
   }
 
   /**
-   * @param {number} number up to this one all are stored
-   * @param {(number: number) => number} seqOf where a record is, as the caller is told
-   */
-  acknowledge (number, seqOf) {
-    const { waiters, appender } = this
-    this.acknowledged = appender.lastSeq = number
-    const stored = waiters.acknowledge(number)
-    for (const { seqs, count } of stored) for (let i = 0; i < count; i++) seqs[i] = seqOf(seqs[i])
-    appender.countAcknowledged(stored)
-  }
-
-  /**
    * All appends that are not acknowledged have failed. What is appended from now on has higher numbers.
    * @param {Error} error
    */
   onnack (error) {
-    const { waiters, appender, packer } = this
-    appender.countFailed(waiters.rollBack(this.acknowledged, error))
-    appender.forced = -1
-    packer.closeFrame()
-    this.keep(item => !(item instanceof Frame))
+    const { appender, packer } = this
     // nothing of this has to be made durable
     if (this.synced === this.acknowledged) this.synced = packer.end
-    this.acknowledged = appender.lastSeq = packer.end
+    appender.rollBack(error)
+    packer.closeFrame()
+    this.keep(item => !(item instanceof Frame))
   }
 
   /**
@@ -449,7 +456,7 @@ class RemoteWriter {
 
   /** @param {Error} failure */
   fail (failure) {
-    this.appender.refusal = failure
+    this.appender.stop(failure)
     this.giveUp(failure)
     this.settle()
   }

@@ -23,7 +23,6 @@ const CLOSE_TIMEOUT = 1000
  * @property {import('../read/block-cache').BlockCache} blocks
  * @property {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
  * @property {(id: string) => Promise<import('../space/types').Compacted>} compact the log that has this id
- * @property {string} id of the log
  *
  * @typedef {Omit<import('./frames').AppendHeader, 'answered'> & { records: Buffer }} Batch records of one frame, with their lengths: all of them are stored, in a row, or none
  * @typedef {import('./frames').Asked} Asked
@@ -83,7 +82,7 @@ class Server {
     const hello = /** @type {import('./frames').Hello} */ (session.hello)
     if (this.log === null) return
     // it has to follow a compaction first
-    if (hello.log !== null && hello.log !== this.log.id) return session.end()
+    if (hello.log !== null && hello.log !== this.log.blocks.id) return session.end()
     let known
     try {
       known = this.clients.welcome(hello)
@@ -110,10 +109,9 @@ class Server {
   welcome (session, isUnknown) {
     const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
     if (session.isOver || client.session !== session) return
-    const { blocks, id } = /** @type {OpenLog} */ (this.log)
+    const { blocks: { id, checksum, blockSize } } = /** @type {OpenLog} */ (this.log)
     client.highest = client.stored
     session.isWelcome = true
-    const { checksum, blockSize } = blocks
     session.answer(frames.WELCOME, { version: frames.VERSION, checksum, isUnknown, blockSize, window: frames.WINDOW, runs: client.runs, id })
   }
 
@@ -233,13 +231,10 @@ class Server {
 
   /**
    * The log is another file from now on; the writer is about to move there. Clients connect again when they have followed.
-   * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} distance by which what is not acknowledged has moved
    */
-  moved (map, distance) {
-    const log = /** @type {OpenLog} */ (this.log)
-    log.id = map.id
-    this.clients.moved(log.writer.acknowledged, distance)
+  moved (distance) {
+    this.clients.moved(/** @type {OpenLog} */ (this.log).writer.acknowledged, distance)
     for (const session of [...this.sessions]) if (session.hello !== null) session.end()
   }
 

@@ -181,7 +181,7 @@ class Sharing {
    */
   async greet (socket) {
     const { remote, silence, clientId, follower } = this
-    const connection = new Connection(socket, { id: clientId, answered: remote.acknowledged, log: follower?.id ?? null, pid: process.pid }, {
+    const connection = new Connection(socket, { id: clientId, answered: remote.acknowledged, log: follower?.blocks.id ?? null, pid: process.pid }, {
       onheard: () => silence.heard(),
       onlook: () => this.follower?.pollSoon(),
       onanswer: (type, message) => remote.onanswer(type, message),
@@ -232,7 +232,7 @@ class Sharing {
     else if (welcome.blockSize !== this.opened.blocks.blockSize) {
       throw errors.blockSize(file.filename, this.opened.blocks.blockSize, `the owner has blocks of ${welcome.blockSize} bytes`, welcome.blockSize)
     }
-    const isReady = this.follower?.id === welcome.id && !this.follower.closed
+    const isReady = this.follower?.blocks.id === welcome.id && !this.follower.closed
     // it was compacted, or replaced, while it was opened
     if (!isReady && this.role === null) this.forgetOpened()
     if (!isReady || connection.isOver || this.isClosed) return false
@@ -322,7 +322,6 @@ class Sharing {
    * @param {number} lastSeq
    */
   moved (map, lastSeq) {
-    Object.assign(/** @type {Opened} */ (this.opened), { id: map.id })
     this.remote.moved(map, lastSeq)
     this.context.listeners.onmoved(map, lastSeq)
     // the owner may not have moved yet, and would look for new offsets in the old file
@@ -398,14 +397,14 @@ class Sharing {
    * @param {Owner} owner
    * @param {Awaited<ReturnType<Owner['open']>>} opened
    */
-  become (owner, { blocks, reader, writer, cut, recovered, id }) {
+  become (owner, { blocks, reader, writer, cut, recovered }) {
     const { remote, follower, context: { listeners } } = this
-    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, id, cut, recovered })
+    this.opened = Object.assign(this.opened ?? {}, { blocks, reader, writer, follower: null, sharing: this, cut, recovered })
     const wasClient = this.role === 'client'
     this.owner = owner
     this.role = 'owner'
     this.follower = null
-    owner.serve(id, () => { if (wasClient) adopt(remote, this.clientId, owner.server) })
+    owner.serve(() => { if (wasClient) adopt(remote, this.clientId, owner.server) })
     this.updateHold()
     listeners.onrole()
     // only now: what callers append then comes behind

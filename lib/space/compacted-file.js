@@ -123,7 +123,7 @@ class CompactedFile {
     this.isBehindDeleted = false
     if (!isContinuation(block, position + layout.LENGTH_SIZE, next - layout.LENGTH_SIZE)) return
     if (!this.fits(DELETED.length, DELETED.length)) this.packer.startBlock()
-    this.append(DELETED, 0, DELETED.length)
+    this.packer.copy(DELETED, 0, DELETED.length)
   }
 
   /**
@@ -153,20 +153,9 @@ class CompactedFile {
   addRun (block, start, end, last, offset) {
     if (start >= end) return
     const now = this.end
-    this.append(block, start, end)
+    this.packer.copy(block, start, end)
     this.map.add({ old: offset + start, now, length: end - start, last: last - start })
     this.lastSeq = now + last - start
-  }
-
-  /**
-   * @param {Buffer} block
-   * @param {number} start
-   * @param {number} end of records for which the block that is being filled has room
-   */
-  append (block, start, end) {
-    const { packer } = this
-    block.copy(packer.filling.buffer, packer.position, start, end)
-    packer.position += end - start
   }
 
   /**
@@ -176,14 +165,14 @@ class CompactedFile {
   addFiller (size) {
     if (this.packer.position > 0) this.packer.startBlock()
     this.lastSeq = this.end
-    this.append(deletedPart(size), 0, size)
+    this.packer.copy(deletedPart(size), 0, size)
   }
 
   /** Nothing was kept: a log ends with a block that is not all zeros. */
   addHole () {
     const hole = holeOf(this.blockSize, this.checksum)
     this.lastSeq = this.end
-    this.append(hole, 0, layout.paddingStart(hole))
+    this.packer.copy(hole, 0, layout.paddingStart(hole))
     this.packer.startBlock()
   }
 

@@ -21,8 +21,6 @@ class Compacting {
   /** @param {import('../log').Log} log */
   constructor (log) {
     this.log = log
-    /** Another one after each compaction; null: the log is not open yet. @type {string | null} */
-    this.id = null
     /** In progress. @type {{ compaction: Compaction, ended: Promise<unknown> } | null} */
     this.current = null
     /** Stops the calls in progress. @type {Set<AbortController>} */
@@ -33,6 +31,11 @@ class Compacting {
     this.map = null
     /** Whether flumedb has the log: its views hold seqs, and are rebuilt if their streams fail. */
     this.isUnderFlumedb = false
+  }
+
+  /** Another one after each compaction; null: the log is not open yet. */
+  get id () {
+    return this.log.state.opened?.blocks.id ?? null
   }
 
   /** @returns {import('../types').Methods} for flumedb: nobody else asks for them */
@@ -156,7 +159,6 @@ class Compacting {
    */
   moved (map, lastSeq) {
     const { log } = this
-    this.id = map.id
     this.map?.close()
     this.map = map
     if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
@@ -165,9 +167,9 @@ class Compacting {
     log.largeDeletion?.move(map)
     log.namedCursors?.move(map)
     // before anything else of the caller runs: who maps the seqs that are in memory has none yet from after the compaction
-    if (lastSeq !== null) log.since.value = lastSeq
+    log.moveSince(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
-    if (lastSeq !== null) log.show(lastSeq)
+    log.show(lastSeq)
   }
 
   /**

@@ -29,7 +29,7 @@ async function followCompaction (follower, replaced) {
   let isMoved = false
   try {
     map = await OffsetMap.open(file.location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
-    if (map === null || map.previousId !== follower.id) throw replaced
+    if (map === null || map.previousId !== blocks.id) throw replaced
     map.load()
     const end = await follower.log.find(ioOf(follower.io, fd))
     const { blockSize, found } = end
@@ -37,7 +37,7 @@ async function followCompaction (follower, replaced) {
     isMoved = true
     if (blockSize !== blocks.blockSize) follower.log.resize(blockSize)
     file.moveTo(fd, map.base)
-    blocks.moveTo(follower.log.tailOf(found), found.start, map.base)
+    blocks.moveTo(follower.log.tailOf(found), found.start, map)
     follower.moveTo(end, map)
   } catch (err) {
     if (!isMoved) {

@@ -26,8 +26,7 @@ class MovingTail {
     if (this.isShared) target.addFiller(tail.end)
     if (target.lastSeq === -1) target.addHole()
     /** The block in which the new file ends. */
-    this.block = target.packer.filling
-    this.block.end = target.packer.position
+    this.block = target.packer.showFilling()
     /** The first block with unwritten records. */
     this.first = packer.blocks[this.isSealed ? 1 : 0]
     /** How far unwritten records move. */
@@ -53,23 +52,19 @@ class MovingTail {
     const { block, first, isShared, hasUnwritten, blocks: { blockSize, checksum }, writer: { packer } } = this
     const isFull = hasUnwritten && !isShared && block.end > 0
     this.distance = (block.number + (isFull ? 1 : 0) - first.number) * blockSize
-    const unwritten = packer.blocks.slice(packer.blocks.indexOf(first))
+    let blocks = packer.blocks.slice(packer.blocks.indexOf(first))
     if (!hasUnwritten) {
-      packer.blocks = [block]
-      packer.position = block.end
+      blocks = [block]
     } else if (isShared) {
       // a copy, since readers may have views of the tail
       first.buffer.copy(block.buffer, block.end, block.end)
-      packer.blocks = [block, ...unwritten.slice(1)]
-    } else {
-      if (isFull) layout.seal(block.buffer, block.end)
-      packer.blocks = isFull ? [block, ...unwritten] : unwritten
+      blocks[0] = block
+    } else if (isFull) {
+      layout.seal(block.buffer, block.end)
+      blocks.unshift(block)
     }
-    if (checksum && packer.blocks.length > 1 && packer.tail === block) writeChecksum(block.buffer)
-    packer.blocks.forEach((other, i) => { other.number = block.number + i })
-    packer.filling = packer.blocks[packer.blocks.length - 1]
-    packer.batchStarts = packer.batchStarts.map(offset => offset + this.distance)
-    packer.withheld = -1
+    if (checksum && blocks.length > 1 && blocks[0] === block) writeChecksum(block.buffer)
+    packer.moveTo(blocks, block.number, hasUnwritten ? packer.position : block.end, this.distance)
     return packer.tail
   }
 }

@@ -5,7 +5,6 @@
 const { findFollowed } = require('../read/followed-log')
 const { Follower } = require('../read/follower')
 const { openBlocks } = require('../read/open-blocks')
-const { generationOf } = require('../recovery/recovery-point')
 const { followCompaction } = require('./follow-compaction')
 
 /** How often a log is opened that is compacted, or replaced, meanwhile. */
@@ -16,7 +15,6 @@ const MAX_OPENS = 100
  * @property {import('../read/block-cache').BlockCache} blocks
  * @property {import('../read/get').RecordReader} reader
  * @property {Follower} follower
- * @property {string} id of the log
  *
  * @typedef {object} ReaderOptions
  * @property {number | undefined} blockSize in bytes; undefined: it is found
@@ -54,15 +52,13 @@ async function openFollower (context, io, { blockSize: wanted, isClient = false,
   const { file, settings, records, clock } = context
   const { isWhole } = records
   const end = await findFollowed(file, io, { ...settings, blockSize: wanted, isWhole })
-  const { id, base } = generationOf(end.own?.metadata)
   const { blocks, reader } = openBlocks(context, end.blockSize)
-  blocks.base = base
   let isOpen = false
   const follow = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced
     await followCompaction(follower, replaced)
   }
-  const follower = new Follower(file, io, blocks, id, { ...listeners, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
+  const follower = new Follower(file, io, blocks, { ...listeners, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
   try {
     await follower.begin(end)
     isOpen = true
@@ -70,7 +66,7 @@ async function openFollower (context, io, { blockSize: wanted, isClient = false,
     follower.close()
     throw err
   }
-  return { blocks, reader, follower, id }
+  return { blocks, reader, follower }
 }
 
 module.exports = { openReader }

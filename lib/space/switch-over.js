@@ -106,8 +106,8 @@ function move (compaction, tail, map) {
   const before = writer.acknowledged
   const { start } = blocks
   const block = tail.move()
-  writer.clients.move(map, tail.distance)
-  blocks.moveTo(block, base, base)
+  writer.clients.move(tail.distance)
+  blocks.moveTo(block, base, map)
   // a call without records may end where the next block was to start; the log never ends before what was copied
   writer.moveTo(target, map, tail.distance, (offset) => offset <= before ? target.end : Math.max(target.end, Math.min(offset + tail.distance, writer.packer.end)))
   // blocks that were trimmed meanwhile had been copied

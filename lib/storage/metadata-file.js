@@ -101,6 +101,11 @@ class MetadataFile {
     return false
   }
 
+  /** What the file says may not be true: a snapshot replaces it before anything is appended. */
+  distrust () {
+    this.mustReplace = true
+  }
+
   /**
    * An fsync of an earlier process may have failed, and has marked the entries as written without writing them (as Linux does): they are
    * written again, so that the next fsync makes them durable.
@@ -163,9 +168,11 @@ class MetadataFile {
   /**
    * Replaces the file by a snapshot, all or nothing. It is durable then. No other call but `append` and `publish` may be in progress.
    * @param {Metadata} metadata
+   * @param {number} [acknowledged] offset, as for `publish`; default: as it was published
    * @returns {Promise<void>}
    */
-  async replace (metadata) {
+  async replace (metadata, acknowledged = this.acknowledged) {
+    this.acknowledged = acknowledged
     const unfinished = this.filename + NEW
     const before = { metadata: this.metadata, mustReplace: this.mustReplace }
     const bytes = padded(Buffer.from(formatMetadata(metadata, this.acknowledged), 'latin1'), 0)

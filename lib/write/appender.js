@@ -196,6 +196,22 @@ class Appender {
     this.onaccepted()
   }
 
+  /**
+   * Adds what was counted while this process was a client; what was in flight is appended again.
+   * @param {Appender['counts']} before
+   */
+  addCounts (before) {
+    const { counts } = this
+    for (const name of /** @type {const} */ (['appended', 'written'])) {
+      counts[name].records += before[name].records
+      counts[name].bytes += before[name].bytes
+    }
+    counts.appended.records -= before.inFlight.records
+    counts.appended.bytes -= before.inFlight.bytes
+    counts.writes += before.writes
+    counts.syncs += before.syncs
+  }
+
   /** The seq of the last record, of those in flight too; -1: there is none. */
   get lastAppended () {
     return this.waiters.lastGroup?.lastSeq ?? this.lastSeq
@@ -233,6 +249,16 @@ class Appender {
     this.onaccepted()
   }
 
+  /** The log is closing: nothing is accepted any more. */
+  close () {
+    this.refusal ??= errors.closed(this.filename)
+  }
+
+  /** @param {Error} failure why nothing is accepted any more */
+  stop (failure) {
+    this.refusal = failure
+  }
+
   /**
    * @param {((err: Error) => void) | undefined} cb
    * @returns {number} in the place of a seq
@@ -251,6 +277,10 @@ class Appender {
     if (cb !== undefined) process.nextTick(cb, error)
     // after it was closed, or has failed, every other call says so
     else if (this.refusal === null) this.waiters.refusedSilently(error)
+  }
+
+  countWrite () {
+    this.counts.writes++
   }
 
   /** @param {CommitGroup[]} groups that are stored */

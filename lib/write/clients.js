@@ -6,7 +6,7 @@
  * @typedef {object} Clients
  * @property {() => Error | null} flush writes into FILE.meta whose records the next write has, before it. An error: that has failed
  * @property {(acknowledged: number) => void} rollBack what they sent is not in the file behind this offset
- * @property {(map: import('../space/offset-map').OffsetMap, distance: number) => void} move a compaction moves the log to another file, and what is not
+ * @property {(distance: number) => void} move a compaction moves the log to another file, and what is not
  *   acknowledged by `distance`
  * @property {() => Promise<void>} whenFollowed resolves when all have followed the last compaction
  * @property {() => void} rewritten blocks have changed that they may have read

@@ -28,7 +28,6 @@ class Committer {
     this.packer = packer
     this.appender = appender
     this.waiters = appender.waiters
-    this.counts = appender.counts
     this.onacknowledged = onacknowledged
     this.written = this.acknowledged = blocks.end
     /** The end of the write in progress. */
@@ -101,7 +100,7 @@ class Committer {
     const buffers = packer.nextWrite(written, mustEnd ? waiters.groupEnd(written + MAX_WRITE) : packer.end)
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
-    this.counts.writes++
+    this.appender.countWrite()
     if (buffers.length === 1) this.file.write(written, buffers[0], this.onwrite)
     else this.file.writeMany(written, buffers, this.onwrite)
   }
@@ -162,7 +161,7 @@ class Committer {
     this.appender.lastSeq = lastSeq
     const filled = this.packer.reveal(end)
     for (const block of filled) this.keepOrRecycle(block)
-    this.blocks.tail = this.packer.tail
+    this.blocks.advance(this.packer.tail)
     if (filled.length > 0) this.writer.retention?.consider()
   }
 

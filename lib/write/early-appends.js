@@ -35,9 +35,13 @@ const NO_OPTIONS = { isAtomic: false, after: null }
  * @extends {Appender<Packer>}
  */
 class EarlyAppender extends Appender {
-  /** @param {Packer} packer */
-  constructor (packer) {
+  /**
+   * @param {Packer} packer
+   * @param {(error: Error) => void} onrefused an append without a callback gets this error, which the calls before it must not report
+   */
+  constructor (packer, onrefused) {
     super(packer, '', -1, () => {})
+    this.onrefused = onrefused
     /** By the seq of the call's last record. @type {Map<number, CallOptions>} */
     this.options = new Map()
   }
@@ -66,19 +70,26 @@ class EarlyAppender extends Appender {
     else this.appendBatch(batch, isForced, cb)
     this.options.set(this.lastAppended, { isAtomic, after })
   }
+
+  /**
+   * @param {Error} error
+   * @param {((err: Error) => void) | undefined} cb
+   */
+  reject (error, cb) {
+    if (cb === undefined) this.onrefused(error)
+    else super.reject(error, cb)
+  }
 }
 
 class EarlyAppends {
   /**
    * @param {{ blockSize: number | undefined, checksum: boolean }} settings
-   * @param {(error: Error) => void} onrefused an append without a callback gets this error
+   * @param {(error: Error) => void} onrefused see `EarlyAppender`
    */
   constructor ({ blockSize = DEFAULT_BLOCK_SIZE, checksum }, onrefused) {
     const tail = new Block(0, Buffer.allocUnsafe(blockSize), 0, false)
     this.packer = new Packer(tail, blockSize, checksum)
-    this.appender = new EarlyAppender(this.packer)
-    // the calls before it must not report it
-    this.appender.waiters.refusedSilently = onrefused
+    this.appender = new EarlyAppender(this.packer, onrefused)
   }
 
   /**

@@ -108,8 +108,7 @@ class MetadataKeeper {
     const writer = this.isOpen ? this.listed.writer : randomUUID()
     const place = await this.place()
     const { dropped } = this
-    metadata.acknowledged = progress.acknowledged
-    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.listClients(), next: null, ...place })
+    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.listClients(), next: null, ...place }, progress.acknowledged)
     this.keepAfter(dropped)
     this.isOpen = true
     this.hasUnsynced = false
@@ -224,7 +223,7 @@ class MetadataKeeper {
    */
   withdraw (deletions) {
     this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
-    this.metadata.mustReplace = true
+    this.metadata.distrust()
   }
 
   /**
@@ -284,7 +283,7 @@ class MetadataKeeper {
     for (const deletion of this.deletions.keys()) {
       if (deletion.checksum === null || deletion.block + this.blockSize <= end) continue
       deletion.checksum = null
-      this.metadata.mustReplace = true
+      this.metadata.distrust()
     }
   }
 
@@ -301,7 +300,7 @@ class MetadataKeeper {
       try {
         await takePlace()
       } catch (err) {
-        metadata.mustReplace = true
+        metadata.distrust()
         throw err
       }
       const dropped = this.lastNumber

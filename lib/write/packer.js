@@ -43,14 +43,36 @@ class Packer {
    * @param {Packer} packer with the same rules, and without atomic batches
    * @returns {number} how far the records have moved
    */
-  takeOver ({ blocks, filling, position }) {
+  takeOver ({ blocks, position }) {
     if (this.position > 0) this.startBlock()
     const first = this.filling.number
-    for (const block of blocks) block.number += first
-    this.blocks = this.blocks.slice(0, -1).concat(blocks)
-    this.filling = filling
-    this.position = position
+    this.use(this.blocks.slice(0, -1).concat(blocks), this.tail.number, position)
     return first * this.blockSize
+  }
+
+  /**
+   * The log is another file now.
+   * @param {Block[]} blocks from the one in which it ends for readers on
+   * @param {number} number of the first one there
+   * @param {number} position where the next record starts in the last one
+   * @param {number} distance by which records have moved that are not acknowledged
+   */
+  moveTo (blocks, number, position, distance) {
+    this.use(blocks, number, position)
+    this.batchStarts = this.batchStarts.map(offset => offset + distance)
+    this.withheld = -1
+  }
+
+  /**
+   * @param {Block[]} blocks
+   * @param {number} number of the first one
+   * @param {number} position in the last one
+   */
+  use (blocks, number, position) {
+    blocks.forEach((block, i) => { block.number = number + i })
+    this.blocks = blocks
+    this.filling = blocks[blocks.length - 1]
+    this.position = position
   }
 
   /** The offset at which the next record would start, if it fits into the block. */
@@ -126,13 +148,22 @@ class Packer {
         continue
       }
       const base = this.filling.number * this.blockSize + this.position
-      records.copy(this.filling.buffer, this.position, start, end)
-      this.position += end - start
+      this.copy(records, start, end)
       if (first === -1) first = base
       last = base + lastStart - start
       start = end
     }
     return { first, last }
+  }
+
+  /**
+   * @param {Buffer} records
+   * @param {number} start
+   * @param {number} end of those for which the block that is being filled has room
+   */
+  copy (records, start, end) {
+    records.copy(this.filling.buffer, this.position, start, end)
+    this.position += end - start
   }
 
   /**
@@ -285,6 +316,12 @@ class Packer {
     return position === wanted && position < end ? Buffer.from(layout.dataAt(block.buffer, position)) : null
   }
 
+  /** @returns {Block} the one that is being filled; readers may see all of it */
+  showFilling () {
+    this.filling.end = this.position
+    return this.filling
+  }
+
   /** The block in which the log ends for readers. */
   get tail () {
     return this.blocks[0]
@@ -292,9 +329,7 @@ class Packer {
 
   /** Drops every record that readers do not see. */
   rollBack () {
-    this.blocks.length = 1
-    this.filling = this.tail
-    this.position = this.tail.end
+    this.use([this.tail], this.tail.number, this.tail.end)
     this.batchStarts = []
     this.withheld = -1
   }

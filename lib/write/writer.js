@@ -40,7 +40,6 @@
 //
 // From preparing to rollingBack, these are the states of the committer.
 
-const errors = require('../errors')
 const { callBack } = require('../callbacks')
 const { Durability } = require('./durability')
 const { MetadataKeeper } = require('./metadata-keeper')
@@ -138,7 +137,7 @@ class Writer {
   takeOver (appender) {
     this.appender.takeOver(appender)
     // of an empty log, it is another one now
-    this.blocks.tail = this.packer.tail
+    this.blocks.advance(this.packer.tail)
   }
 
   // Waiting
@@ -247,7 +246,7 @@ class Writer {
    * @param {Done} cb
    */
   close (cb) {
-    this.appender.refusal ??= errors.closed(this.file.filename)
+    this.appender.close()
     this.deleter.finish(() => {
       this.onclosed = cb
       this.schedule()
@@ -363,7 +362,8 @@ class Writer {
    * @param {Error} failure
    */
   fail (failure) {
-    this.failure = this.appender.refusal = failure
+    this.failure = failure
+    this.appender.stop(failure)
     this.committer.forgetUnacknowledged()
     this.appender.countFailed(this.waiters.fail(this.acknowledged, failure))
     this.rejectOperations(failure)

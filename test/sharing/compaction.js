@@ -191,13 +191,12 @@ tape('a client that asks again for a compaction, since its connection ended, get
   const running = []
   const owner = Object.assign(Object.create(Owner.prototype), {
     compaction: null,
-    writer: { file: { filename: 'log' } },
-    server: { log: { id: 'second' } },
+    writer: { file: { filename: 'log' }, blocks: { id: 'second' } },
     context: { listeners: { oncompact: () => new Promise((resolve, reject) => running.push({ resolve, reject })) } }
   })
   const all = ['second', 'second', 'first'].map(id => owner.compact(id))
   t.equal(running.length, 1, 'one in progress is for all')
-  owner.server.log.id = 'third'
+  owner.writer.blocks.id = 'third'
   running[0].resolve({ id: 'third' })
   t.deepEqual((await Promise.all(all)).map(({ id }) => id), ['third', 'third', 'third'])
   t.deepEqual((await Promise.all([owner.compact('second'), owner.compact('first')])).map(({ id }) => id), ['third', 'third'])

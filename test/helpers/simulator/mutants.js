@@ -64,7 +64,7 @@ const MUTANTS = [
   ['a reader of a closed log misses what a writer deletes that comes and goes', 'read/followed-log.js', 'return state !== this.state\n', 'return false\n'],
   ['a reader takes a block that was freed since it was shown for another one (4142bb64)', 'read/followed-log.js', 'if (now.isHole || isStillThere', 'if (isStillThere'],
   ['a reader takes its last block, which was trimmed before all of it was shown, for corrupt (234b8214)', 'read/followed-log.js', 'if (offset >= blocks.start) {', 'if (offset >= 0) {'],
-  ['a reader takes a trimmed block for corrupt', 'read/block-loader.js', 'if (number * blockSize < start) {', 'if (number < 0) {'],
+  ['a reader takes a trimmed block for corrupt', 'read/block-loader.js', 'if (number * blockSize < start) error', 'if (number < 0) error'],
   ['a reader that moves to the compacted file does not know what was deleted since (cdc03a59)', 'read/followed-log.js', 'this.override(this.point)', ''],
   ['what is written after a truncation does not wait until that is durable', 'write/committer.js', ' && !durability.isTruncated', ''],
   ['zeros are written before their deletion is durable', 'write/recorded-deletions.js', '    await this.makeDurable()\n    await this.writeZeros()', '    await this.writeZeros()'],
@@ -77,7 +77,7 @@ const MUTANTS = [
   ['what a failed compaction could not remove stays (73e6998c)', 'space/compaction.js', '    await removeUnfinished(path)\n    await settleMap(path, String(this.compacting.id))\n    const', '    const'],
   ['a reader that opens the log while it is compacted fails (61f3f55d)', 'read/follower.js', 'await io.checkPath().catch(err => this.replaced(err))\n    await this.advance()\n    this.running', 'await io.checkPath()\n    await this.advance()\n    this.running'],
   ['a new owner believes that records are gone which a failed fsync has left (cace744a)', 'write/committer.js', '  forgetUnacknowledged () {\n', '  forgetUnacknowledged () {\n    this.writer.clients.rollBack(this.acknowledged)\n'],
-  ['a new owner starts the log where the one before has said, and not recorded (3c8b0ccf)', 'sharing/owner.js', 'found.start !== blocks.start', 'found.start > blocks.start'],
+  ['a new owner starts the log where the one before has said, and not recorded (3c8b0ccf)', 'read/block-cache.js', 'start !== this.start', 'start > this.start'],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 

@@ -1,0 +1,45 @@
+'use strict'
+
+// Opens a log for the process that has its lock: finds its block size and its end, recovers it after a crash, and gives it a writer.
+
+const { openBlocks } = require('../read/open-blocks')
+const { recoverEnd } = require('../recovery/recover-end')
+const { Writer } = require('../write/writer')
+const { settleMap } = require('./offset-map')
+const { removeUnfinished } = require('./unfinished-files')
+
+/**
+ * @typedef {import('../opening').Opened} Opened
+ *
+ * @typedef {object} WriterOptions
+ * @property {(seq: number) => void} onacknowledged see `Writer`
+ * @property {Pick<Opened, 'blocks' | 'reader'> | null} [before] what this process has read the log by; default: it has not
+ * @property {((end: number) => import('../write/clients').Clients)} [clientsOf] of a shared log that ends there
+ */
+
+/**
+ * @param {import('../opening').Context} context
+ * @param {import('../storage/promisified-file').Io} io
+ * @param {WriterOptions} options
+ * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
+ */
+async function openWriter (context, io, { onacknowledged, before = null, clientsOf }) {
+  const { file, settings, records, clock } = context
+  const { path } = file.location
+  // before it needs space: the disk may be full
+  await removeUnfinished(path)
+  const wanted = before?.blocks.blockSize ?? settings.blockSize
+  const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, blockSize: wanted, isWhole: records.isWhole })
+  const clients = clientsOf?.(found.kept)
+  await settleMap(path, generation.id)
+  const { blocks, reader } = before ?? openBlocks(context, blockSize)
+  // from here on, nothing fails after which a client would go on as one
+  if (before === null) blocks.open(found.tail, found.start, generation)
+  else await blocks.takeOver(found.tail, found.start, generation)
+  // only then: most logs keep everything
+  const retention = settings.retain && require('./retention').retentionOf(settings, records)
+  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, onacknowledged, clock, { clients, retention })
+  return { blocks, reader, writer, cut, recovered }
+}
+
+module.exports = { openWriter }
