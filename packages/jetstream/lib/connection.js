@@ -11,7 +11,7 @@ const errors = require('./errors')
 const { enveloped } = require('./envelope')
 const { DeletedMessages } = require('./deleted-messages')
 const { hasMajority } = require('./majority')
-const { StreamIdentity } = require('./stream-identity')
+const { StreamIdentity, Behind } = require('./stream-identity')
 
 /** Milliseconds. A stream without a leader does not answer at all, so what is asked then is asked again soon. */
 const REQUEST_TIMEOUT = 2000
@@ -143,7 +143,7 @@ class Connection {
    */
   async watchStream () {
     const { manager, settings: { stream } } = this
-    this.subscribe(`$JS.EVENT.ADVISORY.STREAM.*.${stream}`, () => this.verify())
+    this.subscribe(`$JS.EVENT.ADVISORY.STREAM.*.${stream}`, () => this.ask(() => this.identity.verify(), true).catch((err) => this.failIfDenied(err)))
     // that there is none is answered after the subscription
     await this.ask(() => manager.streams.getMessage(stream, { seq: Number.MAX_SAFE_INTEGER }))
   }
@@ -193,7 +193,7 @@ class Connection {
     this.connectedAt = performance.now()
     const { connects } = this
     for (;;) {
-      const info = await this.verify()
+      const info = await this.identity.verify().catch((err) => this.failIfDenied(err))
       if (this.connects !== connects || this.failure !== null) return
       if (info !== null) {
         // nothing else was asked since the connection broke
@@ -209,15 +209,10 @@ class Connection {
     this.release()
   }
 
-  /**
-   * @returns {Promise<import('@nats-io/jetstream').StreamInfo | null>} of the stream that was opened; null: none is opened yet, there was no answer, or
-   *   it is another one, which ends the connection
-   */
-  verify () {
-    return this.identity.verify().catch((err) => {
-      if (isDenied(err)) this.fail(this.refused(err))
-      return null
-    })
+  /** @param {any} err that says why it is not known whether the stream is the same: a user who may not ask would find out too late */
+  failIfDenied (err) {
+    if (isDenied(err)) this.fail(this.refused(err))
+    return null
   }
 
   release () {
@@ -321,8 +316,9 @@ class Connection {
       await this.connected(deadline)
       try {
         return await this.attempt(start)
-      } catch (err) {
+      } catch (thrown) {
         if (this.failure !== null) throw this.failure
+        const err = this.identity.explain(thrown)
         if (!this.isTransient(err)) throw isRefusal(err) ? this.refused(err) : err
         this.leaveIfSilent(startedAt)
         if (performance.now() >= deadline) throw errors.serverUnreachable(this.label, timeout, err)
@@ -367,9 +363,12 @@ class Connection {
    * @param {number} startedAt when it was made for the first time
    */
   leaveIfSilent (startedAt) {
-    const now = performance.now()
-    if (now - Math.max(startedAt, this.connectedAt) < PATIENCE + this.sending / SLOWEST_LINE) return
-    this.connectedAt = now
+    if (performance.now() - Math.max(startedAt, this.connectedAt) >= PATIENCE + this.sending / SLOWEST_LINE) this.leave()
+  }
+
+  /** Connects to another server, if there is one. */
+  leave () {
+    this.connectedAt = performance.now()
     this.nats.reconnect().catch(() => {})
   }
 
@@ -414,13 +413,6 @@ class Disconnected extends Error {
   }
 }
 
-/** The server that was asked does not have yet what another one has acknowledged. */
-class Behind extends Error {
-  constructor () {
-    super('the server has not caught up yet')
-  }
-}
-
 /** Codes of the server: its storage is full, or the account has reached its limits; a message could not be stored, for a reason that it gives. */
 const NO_STORAGE = new Set([10002, 10023, 10047])
 const NOT_STORED = 10077
@@ -453,4 +445,4 @@ function pause (milliseconds) {
   return new Promise(resolve => setTimeout(resolve, milliseconds))
 }
 
-module.exports = { Connection, Behind, isDenied, REQUEST_TIMEOUT }
+module.exports = { Connection, isDenied, REQUEST_TIMEOUT }

@@ -3,8 +3,9 @@
 // A direct get of several messages: any server that stores the stream answers, with up to a number of messages from a sequence on, and an
 // end. The client has this too, but does not tell whether a message was lost on the way from another server.
 
-const { Behind, REQUEST_TIMEOUT } = require('./connection')
+const { REQUEST_TIMEOUT } = require('./connection')
 const { DirectMessage } = require('./direct-message')
+const { Behind } = require('./stream-identity')
 
 /**
  * @typedef {object} Message

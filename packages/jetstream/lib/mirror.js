@@ -55,6 +55,8 @@ class Mirror {
     this.behind = new Lag(type => this.connection.tell(type, { lag: this.lag() }))
     /** When deletions may be looked for again. */
     this.lookAt = 0
+    /** When to ask the stream again where it ends. */
+    this.locateAt = 0
     this.records = 0
     this.bytes = 0
     /** Ends a wait. */
@@ -112,6 +114,8 @@ class Mirror {
           if (live) await this.change()
           else if (!isDue) return
           else this.lookAt = 0
+          // the stream may be deleted meanwhile
+          if (performance.now() >= this.locateAt) await this.locate()
         }
       }
     }
@@ -156,6 +160,7 @@ class Mirror {
     for (let tries = 1; ; tries++) {
       await this.source.refresh()
       const problem = await this.tryToLocate()
+      this.locateAt = performance.now() + this.settings.target.timeout
       if (problem === null) return
       if (tries === MAX_TRIES) throw errors.cannotMirror(this.target.label, problem)
       await this.connection.pause()

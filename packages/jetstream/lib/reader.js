@@ -5,8 +5,8 @@
 
 const { format } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
-const { Behind } = require('./connection')
 const { directGet } = require('./direct-get')
+const { Behind } = require('./stream-identity')
 
 /** Bytes that a server sends per request. */
 const MAX_BYTES = 1024 * 1024
@@ -35,8 +35,8 @@ class Reader {
    * @returns {Promise<import('@nats-io/jetstream').StreamState>}
    */
   async refresh (isPatient, options) {
-    const { connection, connection: { identity } } = this
-    const { state } = await identity.check(() => connection.ask(() => connection.streamInfo(options), isPatient))
+    const { connection } = this
+    const { state } = await connection.ask(() => connection.identity.info(options), isPatient)
     this.state = state
     return state
   }

@@ -34,6 +34,8 @@ const EPOCH = 100
 /** Milliseconds. For as long, the leader of three servers that have lost their tails is taken for one that has to catch up. */
 const TIMEOUT = 20_000
 const PATIENT = 120_000
+/** Milliseconds for which the disk of a server is full. */
+const MOST_WITHOUT_SPACE = 10_000
 /** Bytes per second. */
 const [FAST, SLOW] = [50_000_000, 40_000]
 
@@ -54,7 +56,7 @@ class Chaos {
     this.stream = streamName()
     this.kinds = { ...kinds, full: () => this.full(), slow: async () => this.slow() }
     this.counts = Object.fromEntries(Object.keys(this.kinds).map(name => [name, 0]))
-    this.sum = { records: 0, calls: 0, refused: 0, gets: 0, unreachable: 0, longestAppend: 0, longestGet: 0, epochs: 0 }
+    this.sum = { records: 0, calls: 0, refused: 0, gets: 0, unreachable: 0, longestAppend: 0, longestGet: 0, noticed: 0, epochs: 0 }
     /** @type {any[]} */
     this.lines = []
     /** @type {Writer[]} */
@@ -137,7 +139,8 @@ class Chaos {
     await patient.close()
     for (const writer of this.writers) t.deepEqual(writer.problems(stored).slice(0, 5), [], `writer ${writer.name}: ${writer.acknowledged} calls acknowledged, the longest took ${Math.round(writer.longest)} ms`)
     t.deepEqual(getter.problems.slice(0, 5), [], `${getter.got} records were there when they were got, the longest call took ${Math.round(getter.longest)} ms`)
-    await live.until(stored.length)
+    t.equal(getter.end, null, 'the log did not end')
+    t.equal(await Promise.race([live.until(stored.length), live.ended]), undefined, 'the live stream did not end')
     t.equal(live.got.findIndex(({ seq, value }, i) => seq !== stored[i].seq || value !== stored[i].value), -1, `the live stream gave all ${stored.length} records, in order`)
     await pulling.until(({ seq }) => seq >= stored[stored.length - 1].seq)
     this.count([getter, ...this.writers], stored.length)
@@ -259,9 +262,12 @@ const OF_ONE = {
   disk: async (server, chaos, { disks }) => {
     const disk = disks[chaos.servers.indexOf(server)]
     disk.leave(0)
-    while (!server.output.includes('no space left')) await pause(20)
-    await chaos.more(30)
+    // nothing is acknowledged while it leads the stream
+    await Promise.race([chaos.more(200), pause(MOST_WITHOUT_SPACE)])
+    if (server.output.includes('no space left')) chaos.sum.noticed++
     await server.stop()
+    // the others then have all that was acknowledged before
+    await chaos.more(30)
     disk.makeRoom()
     return () => server.start()
   }

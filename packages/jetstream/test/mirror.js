@@ -250,11 +250,11 @@ withServer('a mirror', (shared) => {
     const manager = await jetstream(nats).jetstreamManager()
     const url = `${target.servers}/${target.stream}`
     let progress = () => {}
-    const mirroring = codeOf(mirror(log.log, target, { onProgress: ({ records }) => progress(records) }))
+    const mirroring = codeOf(mirror(log.log, { ...target, timeout: 2000 }, { onProgress: ({ records }) => progress(records) }))
     await new Promise(resolve => { progress = resolve })
     await manager.streams.delete(target.stream)
+    t.equal(await mirroring, 'flumelog:replaced', 'also if nothing is appended')
     await log.append('b')
-    t.equal(await mirroring, 'flumelog:replaced')
     const running = start(t, ['mirror', file, url])
     await until(async () => (await readStream(target.servers, target.stream).catch(() => [])).length === 2)
     await manager.streams.delete(target.stream)

@@ -70,7 +70,7 @@ class Writer {
     const seqs = new Map(own.map(({ seq, value }) => [value, seq]))
     for (const [text, outcome] of this.outcomes) {
       const seq = seqs.get(text)
-      const isRight = typeof outcome === 'number' ? (outcome === -1 ? seq !== undefined : seq === outcome) : seq === undefined || outcome === 'flumelog:unreachable'
+      const isRight = typeof outcome === 'number' ? (outcome === -1 ? seq !== undefined : seq === outcome) : outcome === 'flumelog:unreachable' || (outcome === 'ENOSPC' && seq === undefined)
       if (!isRight) problems.push(`${text.slice(0, 40)} got ${outcome}, and is at ${seq}`)
     }
     return problems
@@ -87,6 +87,8 @@ class Getter {
     this.longest = 0
     /** What was wrong. @type {string[]} */
     this.problems = []
+    /** The code of the error with which the log has ended. @type {string | null} */
+    this.end = null
     this.isStopped = false
     this.done = this.run(log, writers, random)
   }
@@ -101,7 +103,10 @@ class Getter {
       const start = performance.now()
       const value = await log.get(seq).catch((/** @type {any} */ err) => err)
       this.longest = Math.max(this.longest, performance.now() - start)
-      if (value.code === 'flumelog:replaced') return
+      if (value.code === 'flumelog:replaced') {
+        this.end = value.code
+        return
+      }
       if (value === text) this.got++
       else if (value.code === 'flumelog:unreachable') this.unreachable++
       else this.problems.push(`${seq} is ${value.code ?? value}, and ${text.slice(0, 40)} was acknowledged`)
