@@ -175,12 +175,13 @@ class Log {
    * Calls back when readers can see all that is known to be in the log: the client of a shared log reads the
    * file only when a reader asks.
    * @param {(err: Error | null) => void} cb
+   * @param {number} [seq] of a record that may have been acknowledged to another process
    */
-  whenFresh (cb) {
+  whenFresh (cb, seq) {
     this.whenOpen((err) => {
       const follower = this.state.opened?.follower ?? null
       if (err || follower === null) cb(err)
-      else follower.whenFresh(cb)
+      else follower.whenFresh(cb, seq)
     })
   }
 
@@ -261,6 +262,8 @@ class Log {
   del (seqs, callback) {
     const cb = optional(callback) ?? noop
     const { id } = this.compacting
+    const list = /** @type {number[]} */ (Array.isArray(seqs) ? seqs : [seqs])
+    const last = isDeletionRange(seqs) ? Infinity : list.reduce((last, seq) => typeof seq === 'number' && seq > last ? seq : last, -1)
     this.whenFresh((err) => {
       if (err) return cb(err)
       if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
@@ -268,7 +271,6 @@ class Log {
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
       if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks, cb)
-      const list = Array.isArray(seqs) ? seqs : [seqs]
       const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
       if (refused !== -1) {
         const problem = problemOf(blocks, list[refused])
@@ -287,7 +289,7 @@ class Log {
           if (--left === 0) cb(first)
         })
       }
-    })
+    }, last)
   }
 
   /**

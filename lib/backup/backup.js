@@ -19,7 +19,7 @@ const { SourceLog } = require('./source-log')
  * @typedef {object} Log
  * @property {{ opened: import('../opening').Opened | null }} state
  * @property {import('../storage/path-file').LogFile} file
- * @property {(cb: (err: Error | null) => void) => void} whenFresh
+ * @property {(cb: (err: Error | null) => void, seq: number) => void} whenFresh
  * @property {string} filename
  * @property {boolean} isClosed
  * @property {unknown} closing null: `close` was not called
@@ -81,7 +81,8 @@ async function backup (log, target, options) {
  * @returns {Promise<BackedUp>}
  */
 async function backUpOnce (log, name, target, options, work) {
-  await promised(cb => log.whenFresh(cb))
+  // what another process has appended and deleted until now, too
+  await promised(cb => log.whenFresh(cb, Infinity))
   const source = await openSource(log)
   mustBeAnother(source.file, name, target)
   if (!fs.existsSync(name)) {
@@ -105,12 +106,8 @@ async function backUpOnce (log, name, target, options, work) {
  */
 async function openSource (log) {
   const opened = /** @type {import('../opening').Opened} */ (log.state.opened)
-  const { blocks, follower } = opened
-  // what another process has appended and deleted until now
-  if (follower !== null) await promised(cb => follower.catchUp(cb))
+  const { blocks, writer } = opened
   const source = new SourceLog(blocks, log.file)
-  // another one, if this process has become the owner meanwhile
-  const { writer } = opened
   if (writer !== null) await promised(cb => writer.sync(cb))
   // not on every system by a process that can only read
   else await promised(cb => log.file.sync(cb)).catch(() => {})

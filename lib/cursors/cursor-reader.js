@@ -59,10 +59,7 @@ class CursorReader {
   /** Waits until the record at the position is known, which another process may have appended and committed, in another generation of the log. */
   async catchUp () {
     const { log, position } = this.cursor
-    await promised(cb => log.whenFresh(cb))
-    const { blocks, follower } = /** @type {import('../opening').Opened} */ (log.state.opened)
-    if (this.isChecked || position.next <= blocks.end || follower === null) return
-    await promised(cb => follower.catchUp(cb))
+    await promised(cb => log.whenFresh(cb, this.isChecked ? -1 : position.next - 1))
   }
 
   /** @throws flumelog:invalid */

@@ -256,8 +256,8 @@ class NamedCursor {
     }
     if (seq === -1) return this.startOfLog()
     if (seq < blocks.start) return { id, seq, next: seq + 1, tie: null }
-    // the client of a shared log may not have read that far
-    if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve))
+    // if another process writes the log, this one may not have read that far
+    if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve, seq))
     const problem = problemOf(blocks, seq)
     if (problem !== null) throw problem
     return { id, seq, ...await tieOf(blocks, seq) }

@@ -136,9 +136,12 @@ class Follower {
     if (isDue || (isHeld && !this.isFresh)) this.poll()
   }
 
-  /** @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process */
-  whenFresh (cb) {
-    if (this.isFresh) cb(null)
+  /**
+   * @param {(err: Error | null) => void} cb called at once, unless blocks lack what was acknowledged to this process
+   * @param {number} [seq] of a record that may have been acknowledged to another process
+   */
+  whenFresh (cb, seq = -1) {
+    if (this.isFresh && seq < this.blocks.end) cb(null)
     else this.catchUp(cb)
   }
 

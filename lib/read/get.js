@@ -44,12 +44,27 @@ class RecordReader {
    */
   get (seq, cb) {
     const { blocks } = this
-    if (!(Number.isInteger(seq) && seq >= blocks.start && seq < blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
+    if (!(Number.isInteger(seq) && seq >= blocks.start && seq < blocks.end)) return this.refuse(seq, cb)
     const number = Math.floor(seq / blocks.blockSize)
     const block = blocks.lookUp(number)
     if (block !== undefined) return this.answer(null, block, seq, cb)
     const position = seq - number * blocks.blockSize
     blocks.readRecord(number, position, (data, block) => this.answer(data, block, seq, cb))
+  }
+
+  /**
+   * @param {number} seq that is not in the log, as far as this process knows
+   * @param {GetCallback} cb
+   */
+  refuse (seq, cb) {
+    const { blocks } = this
+    const { follower } = blocks
+    if (follower === null || !(seq >= blocks.end)) return process.nextTick(cb, problemOf(blocks, seq))
+    follower.catchUp((err) => {
+      const problem = err ?? problemOf(blocks, seq)
+      if (problem === null) this.get(seq, cb)
+      else process.nextTick(cb, problem)
+    })
   }
 
   /**

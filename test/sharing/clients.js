@@ -9,7 +9,7 @@ const FlumeLog = require('../..')
 const { open } = require('../../promises')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
-const { collect } = require('../helpers/reading')
+const { codeOf, collect } = require('../helpers/reading')
 
 const BLOCK_SIZE = 1024
 
@@ -57,6 +57,29 @@ tape('a client gets the same seqs as the owner would, and reads what it has appe
   }
   t.deepEqual(await collect(client.log), await collect(owner.log))
   await closeAll(client, owner)
+})
+
+tape('get, del and the commit of a cursor find what was acknowledged to another process, at once', async (t) => {
+  const { file, owner, client } = await pair(t)
+  const other = promises(FlumeLog(file, { shared: true }))
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  await Promise.all([other.onReady(), reader.onReady()])
+  const writers = [owner, other, client]
+  for (const writer of writers) {
+    const append = async () => writer.append('a record')
+    for (const log of [owner, client, reader]) t.equal(String(await log.get(await append())), 'a record')
+    for (const log of [owner, client]) {
+      const [one, two, three] = [await append(), await append(), await append()]
+      await log.del([one, two])
+      await log.del({ gte: three })
+      t.deepEqual(await Promise.all([one, two, three].map(seq => codeOf(log.get(seq)))), ['flumelog:deleted', 'flumelog:deleted', 'flumelog:deleted'])
+    }
+    const cursor = reader.log.cursor(`position-${writers.indexOf(writer)}`)
+    const seq = await append()
+    await new Promise((resolve, reject) => cursor.commit(seq, {}, err => err ? reject(err) : resolve(null)))
+    t.equal(cursor.seq, seq)
+  }
+  await closeAll(reader, other, client, owner)
 })
 
 tape('an atomic batch of a client gets the seqs of its records', async (t) => {
