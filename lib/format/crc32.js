@@ -5,7 +5,7 @@
 // not, and takes a sixth of the time. Otherwise it dominates the cost of reading a block.
 
 const { createRequire } = require('module')
-const zlib = require('zlib')
+const { crc32: zlibCrc32 } = require('zlib')
 
 /** The check value in published descriptions of CRC-32. */
 const SAMPLE = Buffer.from('123456789')
@@ -17,10 +17,10 @@ const CRC_OF_SAMPLE = 0xCBF43926
 function fastest () {
   try {
     // not `require`: bundlers would stop at the native part
-    const { crc32 } = createRequire(__filename)('@node-rs/crc32')
-    return isCorrect(crc32) ? crc32 : zlib.crc32
+    const { crc32: native } = createRequire(__filename)('@node-rs/crc32')
+    return isCorrect(native) ? native : zlibCrc32
   } catch {
-    return zlib.crc32
+    return zlibCrc32
   }
 }
 
@@ -30,7 +30,9 @@ function fastest () {
  */
 function isCorrect (crc32) {
   const long = Buffer.alloc(1000, SAMPLE)
-  return crc32(SAMPLE) === CRC_OF_SAMPLE && crc32(long, CRC_OF_SAMPLE) === zlib.crc32(long, CRC_OF_SAMPLE)
+  return crc32(SAMPLE) === CRC_OF_SAMPLE && crc32(long, CRC_OF_SAMPLE) === zlibCrc32(long, CRC_OF_SAMPLE)
 }
 
-module.exports = { crc32: fastest() }
+const crc32 = fastest()
+
+module.exports = { crc32 }

@@ -10,7 +10,7 @@
 //
 // What callers see does not depend on it: while there is no owner, calls wait.
 
-const crypto = require('crypto')
+const { randomBytes } = require('crypto')
 const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { openReader } = require('../space/open-reader')
@@ -46,7 +46,7 @@ class Sharing {
     this.clock = clock
     this.timeout = settings.timeout
     this.address = new Address(file.location.path)
-    this.clientId = crypto.randomBytes(ID_SIZE).toString('hex')
+    this.clientId = randomBytes(ID_SIZE).toString('hex')
     /** @type {'owner' | 'client' | null} */
     this.role = null
     /** @type {Opened | null} */

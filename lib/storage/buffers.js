@@ -56,4 +56,6 @@ function readBuffers (fd, buffers, offset, cb) {
   })
 }
 
-module.exports = { sizeOf, readBuffers, writeBuffers, writeAll: promisify(writeBuffers) }
+const writeAll = promisify(writeBuffers)
+
+module.exports = { sizeOf, readBuffers, writeBuffers, writeAll }

@@ -34,6 +34,8 @@ function acquireLock (filename, fd, lock) {
 
 /** Whether files can be locked here. */
 const canLock = locking.tryLock !== undefined
+/** Undefined if they can. */
+const noLockReason = locking.reason
 
 /**
  * Takes the lock of a log, if nobody has it.
@@ -100,4 +102,4 @@ function loadLocking () {
   }
 }
 
-module.exports = { acquireLock, canLock, noLockReason: locking.reason, tryLock, unlock, lockIfPossible, lockForReading, isLocked }
+module.exports = { acquireLock, canLock, noLockReason, tryLock, unlock, lockIfPossible, lockForReading, isLocked }

@@ -21,20 +21,21 @@ const esbuild = require('esbuild')
 const NODE = path.join(__dirname, 'lib', 'node')
 const DIST = path.join(__dirname, 'dist')
 const CORE = path.dirname(require.resolve('flumelog-random-access-file/package.json'))
-/** What index.js exports, besides `open`. */
-const FUNCTIONS = ['exportFiles', 'importFiles', 'removeLog', 'listLogs']
+/** Of which each of two files has what it needs. */
+const ERRORS = path.join(CORE, 'lib', 'errors.js')
 /** What the log loads for locks and holes without a package. */
 const ABSENT = /^(os|child_process|worker_threads|\.\/libc|\.\/libc-locks)$/
 /** What a page's worker loads later, by the modules that require it: these are in the file itself only. */
 const LATER = {
   [CORE]: {
     'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor'],
-    'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
+    'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/scan', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
     'lib/opening.js': ['./sharing/sharing', './space/open-reader', './space/retention'],
     'lib/read/get.js': ['./large-cursor'],
     'lib/read/record-cursor.js': ['./large-cursor'],
     'lib/space/compacting.js': ['./compaction'],
-    'lib/storage/path-file.js': ['./watch']
+    'lib/storage/path-file.js': ['./watch'],
+    'lib/write/deleter.js': ['./range-deletion']
   },
   [__dirname]: {
     'lib/mounts.js': ['./shared-volume'],
@@ -46,8 +47,7 @@ const LATER = {
 const forBrowsers = {
   name: 'browser',
   setup (builder) {
-    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name, importer }) => {
-      if (importer === path.join(NODE, 'buffer.js')) return { path: require.resolve('buffer/') }
+    builder.onResolve({ filter: /^(\w+|\.\/schedstat|\.\/address)$/ }, ({ path: name }) => {
       const file = path.join(NODE, `${path.basename(name)}.js`)
       if (fs.existsSync(file)) return { path: file }
     })
@@ -56,16 +56,39 @@ const forBrowsers = {
   }
 }
 
-/** @type {esbuild.Plugin} what is loaded only where it is needed */
-const separate = {
-  name: 'separate',
+/** @type {esbuild.Plugin} CommonJS modules become those of ECMAScript: these need no wrappers, and what nobody uses of them is left out */
+const asModules = {
+  name: 'modules',
   setup (builder) {
-    builder.onResolve({ filter: /^\.\/log\.mjs$/ }, ({ path: name }) => ({ path: name, external: true }))
+    builder.onLoad({ filter: /\.js$/, namespace: 'file' }, ({ path: file }) => file.includes('node_modules') ? undefined : { contents: asModule(fs.readFileSync(file, 'utf8')) })
   }
 }
 
+/**
+ * @param {string} source of a CommonJS module, in the form that all of the project have
+ * @returns {string}
+ */
+function asModule (source) {
+  /** @type {string[]} */
+  const imports = []
+  return source
+    .replace(/^const \{(.*)\} = require\(('.*')\)$/gm, (_, names, from) => `import {${names.replaceAll(':', ' as')}} from ${from}`)
+    // an entry, and what lib/node/ has in the place of a module of Node.js, exports one value
+    .replace(/^const (\w+) = require\(('(?:\.\/index|[^.].*)')\)$/gm, 'import $1 from $2')
+    .replace(/^const (\w+) = require\(('.*')\)$/gm, 'import * as $1 from $2')
+    // in functions
+    .replace(/\brequire\(('.*?')\)/g, (_, from) => `required${imports.push(from)}`)
+    .replace(/^module\.exports = (\w+)$/m, 'export default $1')
+    .replace(/^module\.exports = \{/m, 'export {')
+    // of errors.js
+    .replace(/^exports\.(\w+) = \1$/gm, 'export { $1 }')
+    .replace(/^exports\.(\w+) =/gm, 'export const $1 =')
+    .replace(/\bexports\.(?=\w+\()/g, '') +
+    imports.map((from, i) => `import * as required${i + 1} from ${from}\n`).join('')
+}
+
 /** @type {esbuild.BuildOptions} */
-const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'warning', legalComments: 'eof', define: { __filename: '"/"' } }
+const OPTIONS = { bundle: true, format: 'esm', platform: 'browser', target: 'es2022', logLevel: 'warning', define: { __filename: '"/"' } }
 /** Of what runs the log. @type {esbuild.BuildOptions} */
 const WITH_LOG = { ...OPTIONS, plugins: [forBrowsers], inject: [path.join(NODE, 'inject.mjs')] }
 
@@ -75,8 +98,8 @@ const WITH_LOG = { ...OPTIONS, plugins: [forBrowsers], inject: [path.join(NODE, 
  */
 async function bundle (outdir, { minify = true } = {}) {
   const outfile = (/** @type {string} */ name) => path.join(outdir, name)
-  await esbuild.build({ ...OPTIONS, minify, stdin: named('index.js', ['open', ...FUNCTIONS]), outfile: outfile('index.mjs'), plugins: [separate] })
-  await esbuild.build({ ...WITH_LOG, minify, stdin: named('lib/served.js', ['open', ...FUNCTIONS]), outfile: outfile('log.mjs') })
+  await esbuild.build({ ...OPTIONS, minify, entryPoints: [path.join(__dirname, 'index.js')], outfile: outfile('index.mjs'), external: ['*/log.mjs'], plugins: [asModules] })
+  await esbuild.build({ ...WITH_LOG, minify, entryPoints: [path.join(__dirname, 'lib', 'served.js')], outfile: outfile('log.mjs'), plugins: [forBrowsers, asModules] })
   await bundleWorker(outdir, minify)
 }
 
@@ -86,22 +109,28 @@ async function bundle (outdir, { minify = true } = {}) {
  * @param {boolean} minify
  */
 async function bundleWorker (outdir, minify) {
-  const entryPoints = [path.join(__dirname, 'lib', 'worker.mjs')]
   const later = Object.entries(LATER).flatMap(([folder, requiring]) => Object.entries(requiring).flatMap(([file, names]) => names.map(name => ({ importer: path.join(folder, file), name }))))
   const files = [...new Set(later.map(({ importer, name }) => require.resolve(path.join(path.dirname(importer), name))))]
-  /** @param {{ name: string, modules: string[] }} more */
-  const worker = ({ name, modules }) => ({
-    name: 'later',
-    setup (/** @type {esbuild.PluginBuild} */ builder) {
-      builder.onResolve({ filter: /^\./ }, ({ path: name, importer }) => {
-        if (importer === path.join(__dirname, 'lib', 'more.js') && name === './common') return { path: name, namespace: 'common' }
-        if (later.some(one => one.importer === importer && one.name === name)) return { path: require.resolve(path.join(path.dirname(importer), name)), namespace: 'later' }
-      })
-      builder.onLoad({ filter: /.*/, namespace: 'later' }, ({ path: file }) => ({ contents: callsOf(file, files.indexOf(file)), resolveDir: __dirname }))
-      builder.onLoad({ filter: /.*/, namespace: 'common' }, () => ({ contents: `export const url = () => String(new URL('./${name}', import.meta.url))\nexport const modules = ${arrayOf(modules)}`, resolveDir: __dirname }))
+  /**
+   * @param {string} name of the other file
+   * @param {string[]} modules that it takes
+   */
+  const bundleFirst = (name, modules) => {
+    /** @type {esbuild.Plugin} */
+    const plugin = {
+      name: 'later',
+      setup (builder) {
+        builder.onResolve({ filter: /^\./ }, ({ path: name, importer }) => {
+          if (name === './common.js') return { path: name, namespace: 'common' }
+          if (later.some(one => one.importer === importer && one.name === name)) return { path: require.resolve(path.join(path.dirname(importer), name)), namespace: 'later' }
+        })
+        builder.onLoad({ filter: /.*/, namespace: 'later' }, ({ path: file }) => ({ contents: callsOf(file, files.indexOf(file)), resolveDir: __dirname }))
+        builder.onLoad({ filter: /.*/, namespace: 'common' }, () => ({ contents: `export const url = String(new URL('./${name}', import.meta.url))\n${given(modules)}`, resolveDir: __dirname }))
+      }
     }
-  })
-  const first = await esbuild.build({ ...WITH_LOG, minify, metafile: true, write: false, entryPoints, plugins: [worker({ name: '', modules: [] }), ...WITH_LOG.plugins] })
+    return esbuild.build({ ...WITH_LOG, minify, metafile: true, write: false, entryPoints: [path.join(__dirname, 'lib', 'worker.mjs')], plugins: [plugin, forBrowsers, asModules] })
+  }
+  const first = await bundleFirst('', [])
   const has = new Set(Object.keys(first.metafile.inputs).map(file => path.resolve(file)))
   /** What the other file takes from the worker. @type {string[]} */
   const modules = []
@@ -112,25 +141,49 @@ async function bundleWorker (outdir, minify) {
       builder.onResolve({ filter: /./ }, async ({ path: name, pluginData, ...options }) => {
         if (pluginData === common || options.importer === '') return
         const found = await builder.resolve(name, { ...options, pluginData: common })
-        if (found.namespace !== 'file' || !has.has(found.path)) return
+        if (found.namespace !== 'file' || !has.has(found.path) || found.path === ERRORS) return
         if (!modules.includes(found.path)) modules.push(found.path)
         return { path: found.path, namespace: 'common' }
       })
-      builder.onLoad({ filter: /.*/, namespace: 'common' }, ({ path: file }) => ({ contents: `module.exports = flumelogModules[${modules.indexOf(file)}]()` }))
+      builder.onLoad({ filter: /.*/, namespace: 'common' }, ({ path: file }) => ({ contents: taken(file, modules.indexOf(file)) }))
     }
   }
-  const more = await esbuild.build({ ...WITH_LOG, minify, write: false, stdin: { contents: `export const modules = ${arrayOf(files)}\n`, resolveDir: __dirname, sourcefile: 'more.mjs' }, plugins: [common, ...WITH_LOG.plugins] })
+  const all = { contents: `${files.map((file, i) => `import * as later${i} from ${JSON.stringify(file)}\n`).join('')}export const modules = [${files.map((_, i) => `later${i}`)}]\n`, resolveDir: __dirname, sourcefile: 'more.mjs' }
+  const more = await esbuild.build({ ...WITH_LOG, minify, write: false, stdin: all, plugins: [common, forBrowsers, asModules] })
   // of both, since the numbers of one are those of the other
   const name = `more-${crypto.createHash('sha256').update(more.outputFiles[0].contents).update(first.outputFiles[0].contents).digest('hex').slice(0, 8)}.mjs`
   fs.writeFileSync(path.join(outdir, name), more.outputFiles[0].contents)
-  const last = await esbuild.build({ ...WITH_LOG, minify, write: false, entryPoints, plugins: [worker({ name, modules }), ...WITH_LOG.plugins] })
+  const last = await bundleFirst(name, modules)
   // minifying removes comments
   fs.writeFileSync(path.join(outdir, 'worker.mjs'), last.outputFiles[0].text.replace(/\bimport\((?=[\w$]+\(\)\))/, 'import(/* webpackIgnore: true *//* @vite-ignore */'))
 }
 
-/** @param {string[]} files of CommonJS modules */
-function arrayOf (files) {
-  return `[${files.map(file => `() => require(${JSON.stringify(file)})`).join(', ')}]`
+/**
+ * @param {string} file of a module
+ * @returns {string[]} names of what it exports
+ */
+function namesOf (file) {
+  const [, names, single] = /** @type {RegExpExecArray} */ (/^module\.exports = (?:\{([^}]*)\}|(\w+))$/m.exec(fs.readFileSync(file, 'utf8')))
+  return single === undefined ? names.trim().split(/,\s*/) : ['default']
+}
+
+/**
+ * What the worker exports of its modules: as lists, since a name takes more space.
+ * @param {string[]} modules
+ */
+function given (modules) {
+  const names = modules.map(namesOf)
+  return modules.map((file, i) => `import { ${names[i].map((name, j) => `${name} as _${i}_${j}`).join(', ')} } from ${JSON.stringify(file)}\n`).join('') +
+    `export const modules = [${names.map((list, i) => `[${list.map((_, j) => `_${i}_${j}`)}]`)}]\n`
+}
+
+/**
+ * The same module in the other file.
+ * @param {string} file
+ * @param {number} number
+ */
+function taken (file, number) {
+  return namesOf(file).map((name, i) => `const _${i} = flumelogModules[${number}][${i}]\nexport { _${i} as ${name} }\n`).join('')
 }
 
 /**
@@ -139,18 +192,8 @@ function arrayOf (files) {
  * @returns {string} a module that exports functions that call these
  */
 function callsOf (file, number) {
-  const names = String(/^module\.exports = \{ (.*) \}$/m.exec(fs.readFileSync(file, 'utf8'))?.[1]).split(', ')
-  return `const { moduleOf } = require('./lib/more')\nconst call = name => function (...args) { const it = moduleOf(${number})[name]; return new.target ? new it(...args) : it(...args) }\n` +
-    names.map(name => `exports.${name} = call('${name}')\n`).join('')
-}
-
-/**
- * A CommonJS module as one whose exports have names.
- * @param {string} file
- * @param {string[]} names
- */
-function named (file, names) {
-  return { contents: `import all from './${file}'\nexport const { ${names.join(', ')} } = all\n`, resolveDir: __dirname, sourcefile: 'entry.mjs' }
+  return `import { moduleOf } from './lib/more'\nconst call = name => function (...args) { const it = moduleOf(${number})[name]; return new.target ? new it(...args) : it(...args) }\n` +
+    namesOf(file).map(name => `export const ${name} = call('${name}')\n`).join('')
 }
 
 module.exports = { bundle, WITH_LOG }

@@ -5,23 +5,32 @@
 // rest of the log requires one of these modules, the build puts functions that call those of the file. The file takes from the worker the
 // modules that both use.
 
-// @ts-ignore: the build makes it
-const { url, modules: common } = require('./common')
 const { failure } = require('./errors')
 
 /** Options for which a log needs the file when it is opened. */
 const OPTIONS = ['large', 'readOnly', 'retain', 'shared']
 
-/** By the numbers that the build has given them; null: the file is not loaded. @type {Array<() => any> | null} */
+/** By the numbers that the build has given them; null: the file is not loaded. @type {any[] | null} */
 let modules = null
 /** @type {Promise<void> | null} */
 let loading = null
 let attempts = 0
+/** Of the file. @type {string} */
+let address
+
+/**
+ * @param {string} url of the file
+ * @param {any[][]} modules what it takes from those of the worker
+ */
+function setFile (url, modules) {
+  // the worker is of this package alone
+  Object.assign(globalThis, { flumelogModules: modules })
+  address = url
+}
 
 /** @returns {Promise<void>} rejects if it cannot be loaded; the next call tries it again */
 function load () {
-  // the worker is of this package alone; and the build tells bundlers to leave the import
-  /** @type {any} */ (globalThis).flumelogModules = common
+  // the build tells bundlers to leave the import
   loading ??= import(nextUrl()).then(
     (found) => { modules = found.modules },
     (cause) => {
@@ -33,7 +42,7 @@ function load () {
 
 /** Firefox keeps the failure of an address. */
 function nextUrl () {
-  return attempts++ === 0 ? url() : `${url()}?${attempts}`
+  return attempts++ === 0 ? address : `${address}?${attempts}`
 }
 
 function isLoaded () {
@@ -51,7 +60,7 @@ function isNeededBy (options) {
  */
 function moduleOf (number) {
   if (modules === null) throw failure('flumelog:failed', 'a part of flumelog-browser is not loaded')
-  return modules[number]()
+  return modules[number]
 }
 
-module.exports = { load, isLoaded, isNeededBy, moduleOf }
+module.exports = { setFile, load, isLoaded, isNeededBy, moduleOf }

@@ -1,15 +1,9 @@
 'use strict'
 
-const Module = require('module')
 const test = require('tape')
 const { randomFrom } = require('../../../test/helpers/random')
 const { isNode } = require('../../../test/helpers/runtime')
-
-// as in the build, the package and not the module of Node.js
-const { _load: load } = Module
-Module._load = (name, ...rest) => load.call(Module, name === 'buffer' ? require.resolve('buffer/') : name, ...rest)
 const { Buffer: Ours } = require('../lib/node/buffer')
-Module._load = load
 
 const RUNS = 2000
 const seed = Number(process.env.SEED ?? Date.now() % 1000000)
@@ -32,7 +26,7 @@ test(`Buffer does in a browser what it does in Node.js (SEED=${seed})`, { skip: 
         buffer.copy(target, start % 12, start, start + length), Array.from(target), buffer.equals(Class.from(other)), buffer.compare(Class.from(other), at, bytes.length, start, bytes.length),
         buffer.toString('latin1'), buffer.toString('hex'), buffer.toString('latin1', start, start + length), buffer.toString('utf8', start, Math.min(bytes.length, start + length)), buffer.toString(), buffer.indexOf(0),
         Array.from(Class.concat([buffer, other])), Array.from(Class.from(buffer.toString())), Array.from(Class.from(buffer.toString('latin1'), 'latin1')), Class.byteLength(buffer.toString()), Array.from(Class.from(bytes.buffer, 1, 2)),
-        buffer.readInt16BE(start % (bytes.length - 1)), written.writeDoubleLE === undefined, buffer.toString('base64'), Array.from(Class.from(buffer.toString('base64'), 'base64')), Class.isBuffer(buffer.subarray(1)), Array.from(Class.concat([buffer, other], length)), Array.from(Class.alloc(7, 'abc')), buffer.includes(Class.from([bytes[start]]))
+        buffer.compare(other), Class.isBuffer(buffer.subarray(1)), Class.isBuffer(bytes), Array.from(Class.concat([buffer, other], length)), buffer.copy(target, 0, bytes.length - 1), Array.from(target)
       ])
     })
     if (results[0] !== results[1]) {
@@ -43,6 +37,7 @@ test(`Buffer does in a browser what it does in Node.js (SEED=${seed})`, { skip: 
   for (const Class of [Buffer, Ours]) {
     t.throws(() => Class.alloc(4).readUInt32LE(1), RangeError)
     t.throws(() => Class.alloc(4).writeUInt32LE(1, 2), RangeError)
+    t.throws(() => Class.alloc(4).toString('utf-9'), TypeError)
   }
   const memory = Ours.alloc(4)
   memory.subarray(1, 3).fill(1)

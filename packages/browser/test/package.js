@@ -6,7 +6,7 @@ const zlib = require('zlib')
 const { testPackage } = require('../../../test/helpers/package-tests')
 
 /** Bytes of what is loaded before a log is open, gzipped: by a page, and by its worker. */
-const MAX_SIZES = { 'index.mjs': 8000, 'worker.mjs': 82000 }
+const MAX_SIZES = { 'index.mjs': 7000, 'worker.mjs': 63000 }
 
 testPackage('browser', {
   use (t, project) {

@@ -3,4 +3,6 @@
 /** @param {number} size */
 const randomBytes = (size) => Buffer.from(crypto.getRandomValues(new Uint8Array(size)))
 
-module.exports = { randomUUID: () => crypto.randomUUID(), randomBytes }
+const randomUUID = () => crypto.randomUUID()
+
+module.exports = { randomUUID, randomBytes }

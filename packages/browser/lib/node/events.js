@@ -1,4 +1,6 @@
 'use strict'
 
 // `EventTarget`s have no limit in a browser.
-module.exports = { setMaxListeners () {} }
+const setMaxListeners = () => {}
+
+module.exports = { setMaxListeners }

@@ -476,4 +476,6 @@ const native = {
   }
 }
 
-module.exports = Object.assign(fs, { native })
+fs.native = native
+
+module.exports = fs

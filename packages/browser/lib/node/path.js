@@ -10,4 +10,6 @@ const dirname = (/** @type {string} */ path) => path.slice(0, path.lastIndexOf(S
 const resolve = (/** @type {string[]} */ ...parts) => parts.reduce((path, part) => part.startsWith(SEPARATOR) ? part : join(path, part), SEPARATOR)
 const isAbsolute = (/** @type {string} */ path) => path.startsWith(SEPARATOR)
 
-module.exports = { sep: SEPARATOR, basename, dirname, isAbsolute, join, resolve }
+const path = { sep: SEPARATOR, basename, dirname, isAbsolute, join, resolve }
+
+module.exports = path

@@ -1,3 +1,5 @@
 'use strict'
 
-module.exports = { performance: globalThis.performance }
+const { performance } = globalThis
+
+module.exports = { performance }

@@ -4,4 +4,7 @@
 
 const NEVER_WAITED = { delay: 0, sleeps: 0 }
 
-module.exports = { bytesFetched: () => 0, schedstat: () => NEVER_WAITED }
+const bytesFetched = () => 0
+const schedstat = () => NEVER_WAITED
+
+module.exports = { bytesFetched, schedstat }

@@ -1,10 +1,10 @@
 'use strict'
 
-const { crc32 } = require('../crc32')
+const { crc32: ofBytes } = require('../crc32')
 
 const encoder = new TextEncoder()
 
-module.exports = {
-  /** @type {(data: Uint8Array | string, before?: number) => number} */
-  crc32: (data, before) => crc32(typeof data === 'string' ? encoder.encode(data) : data, before)
-}
+/** @type {(data: Uint8Array | string, before?: number) => number} */
+const crc32 = (data, before) => ofBytes(typeof data === 'string' ? encoder.encode(data) : data, before)
+
+module.exports = { crc32 }
