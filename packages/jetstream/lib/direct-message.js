@@ -65,4 +65,4 @@ function valueOf (message, head, name) {
   return at === -1 ? '' : head.slice(at + name.length + 3, head.indexOf('\r', at))
 }
 
-module.exports = { DirectMessage, headOf }
+module.exports = { DirectMessage }

@@ -3,7 +3,7 @@
 // What `flumelog mirror` and `flumelog pull` count, for Prometheus: over HTTP, on this machine only.
 
 const http = require('http')
-const { InvalidArgumentError } = require('flumelog-random-access-file/command')
+const { InvalidArgumentError, writeStderr } = require('flumelog-random-access-file/command')
 
 const MAX_PORT = 65535
 /** Those that only grow. */
@@ -35,24 +35,29 @@ function metricsText (prefix, stream, progress) {
 }
 
 /**
- * @param {number} port 0: any that is free
+ * Serves metrics while something is done.
+ * @template T
+ * @param {number | undefined} port 0: any that is free; undefined: none are served
  * @param {() => string} text of the metrics
- * @returns {Promise<{ url: string, close: () => void }>}
+ * @param {boolean | undefined} quiet whether not to say where they are
+ * @param {() => Promise<T>} work
+ * @returns {Promise<T>}
  */
-async function serveMetrics (port, text) {
+async function withMetrics (port, text, quiet, work) {
+  if (port === undefined) return work()
   const server = http.createServer((request, response) => {
     response.setHeader('content-type', 'text/plain; version=0.0.4')
     response.end(text())
   })
   await new Promise((resolve, reject) => server.on('error', reject).listen(port, '127.0.0.1', () => resolve(undefined)))
-  const { port: actual } = /** @type {import('net').AddressInfo} */ (server.address())
-  return {
-    url: `http://127.0.0.1:${actual}/metrics`,
-    close () {
-      server.close()
-      server.closeAllConnections()
-    }
+  try {
+    const { port: actual } = /** @type {import('net').AddressInfo} */ (server.address())
+    if (!quiet) writeStderr(`metrics: http://127.0.0.1:${actual}/metrics`)
+    return await work()
+  } finally {
+    server.close()
+    server.closeAllConnections()
   }
 }
 
-module.exports = { metricsPort, metricsText, serveMetrics }
+module.exports = { metricsPort, metricsText, withMetrics }

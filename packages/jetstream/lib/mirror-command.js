@@ -2,16 +2,14 @@
 
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
-const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError } = require('flumelog-random-access-file/command')
 const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
-const { metricsPort, metricsText, serveMetrics } = require('./metrics')
+const { metricsPort, metricsText, withMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 const { mirror } = require('..')
 
 /**
  * @typedef {import('..').MirrorProgress} MirrorProgress
- * @typedef {(progress: MirrorProgress) => void} OnProgress
- *
  * @typedef {MirrorCommandOptions & import('./access-options').AccessOptions} Options
  *
  * @typedef {object} MirrorCommandOptions
@@ -61,72 +59,40 @@ function define (program) {
  */
 async function run (file, address, { live, keepDeleted, cursor, subject, replicas, metrics, json, quiet, ...access }) {
   const target = { ...address, ...accessOf(address, access), replicas: Number(replicas), ...(subject && { subject }) }
-  const done = { records: 0, bytes: 0, deleted: 0 }
   /** @type {MirrorProgress} */
-  let latest = { ...done, lag: 0, total: 0, isConnected: true }
-  /** @type {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} */
-  const work = (signal, onProgress) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
-    Object.assign(done, { records: progress.records, bytes: progress.bytes, deleted: progress.deleted })
+  let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0, isConnected: true }
+  const rate = rateOf(() => latest.records)
+  const bar = quiet || live ? null : byteProgress('mirror')
+  const status = quiet || !live ? null : statusLine(() => `mirroring  ${latest.isConnected ? '' : 'waiting for a server  '}${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
+  const timer = setInterval(() => status?.update(), 1000)
+  const work = (/** @type {AbortSignal} */ signal) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
     latest = progress
-    onProgress(progress)
+    bar?.update(progress.total - progress.lag, progress.total)
   })
-  /** @type {{ url: string, close: () => void } | null} */
-  let served = null
   try {
-    if (metrics !== undefined) served = await serveMetrics(metrics, () => metricsText('flumelog_mirror', target.stream, { ...latest }))
-    if (served !== null && !quiet) writeStderr(`metrics: ${served.url}`)
-    if (live) await follow(work, quiet)
-    else await once(file, work, quiet)
+    await withMetrics(metrics, () => metricsText('flumelog_mirror', target.stream, { ...latest }), quiet, async () => {
+      if (live) await untilStopped(work)
+      else await untilInterrupted(file, work, { left: () => 'the stream has a part of the log; the same command goes on' })
+    })
   } catch (err) {
     // the cursor is, or what is opened read-only would not be
     const isHeld = codeOf(err) === 'flumelog:locked'
     throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
   } finally {
-    served?.close()
-  }
-  const text = `mirrored ${counted(done.records, 'record')}, ${size(done.bytes)}, into the stream ${target.stream}${done.deleted > 0 ? `; deleted ${count(done.deleted)} there` : ''}`
-  printResult({ json, quiet }, file, text, { file, stream: target.stream, ...done })
-}
-
-/**
- * @param {string} file
- * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
- * @param {boolean} [quiet]
- */
-async function once (file, work, quiet) {
-  const bar = quiet ? null : byteProgress('mirror')
-  try {
-    await untilInterrupted(file, (signal) => work(signal, ({ lag, total }) => bar?.update(total - lag, total)), {
-      left: () => 'the stream has a part of the log; the same command goes on'
-    })
-  } finally {
-    bar?.stop()
-  }
-}
-
-/**
- * @param {(signal: AbortSignal, onProgress: OnProgress) => Promise<void>} work
- * @param {boolean} [quiet]
- */
-async function follow (work, quiet) {
-  /** @type {MirrorProgress} */
-  let latest = { records: 0, bytes: 0, deleted: 0, lag: 0, total: 0, isConnected: true }
-  const rate = rateOf(() => latest.records)
-  const status = quiet ? null : statusLine(() => `mirroring  ${latest.isConnected ? '' : 'waiting for a server  '}${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
-  const timer = setInterval(() => status?.update(), 1000)
-  try {
-    await untilStopped((signal) => work(signal, (progress) => { latest = progress }))
-  } finally {
     clearInterval(timer)
     status?.stop()
+    bar?.stop()
   }
+  const { records, bytes, deleted } = latest
+  const text = `mirrored ${counted(records, 'record')}, ${size(bytes)}, into the stream ${target.stream}${deleted > 0 ? `; deleted ${count(deleted)} there` : ''}`
+  printResult({ json, quiet }, file, text, { file, stream: target.stream, records, bytes, deleted })
 }
 
 /**
  * @param {string} file
  * @param {import('..').StreamTarget} target
  * @param {import('..').MirrorOptions} options
- * @param {OnProgress} onProgress
+ * @param {(progress: MirrorProgress) => void} onProgress
  */
 async function mirrorFile (file, target, options, onProgress) {
   const sum = { records: 0, bytes: 0, deleted: 0 }

@@ -58,14 +58,7 @@ function mirrorSettingsOf (target, options) {
   const stream = settingsOf(target.connection === undefined ? { name: 'flumelog mirror', ...target } : target)
   const cursor = options.cursor ?? `mirror-${stream.stream}`
   checkCursor(cursor, {})
-  return {
-    target: stream,
-    live,
-    keepDeleted,
-    cursor,
-    onProgress,
-    signal
-  }
+  return { target: stream, live, keepDeleted, cursor, onProgress, signal }
 }
 
 module.exports = { mirrorSettingsOf }

@@ -73,7 +73,7 @@ const checkNames = optionNames('the log', [
 function settingsOf (options) {
   checkNames(options)
   const { stream, servers = 'nats://127.0.0.1:4222', replicas = 1, timeout = 10_000, filename = null, name = 'flumelog' } = options
-  const { subject = stream } = options
+  const { subject = stream, duplicateWindow, codec, highWaterMark, readOnly, partitions, key, config = {}, onStatus, creds, tls, connection } = options
   // in a name, these would separate, or match, the tokens of subjects, or the folders of the server
   mustMatch('stream', stream, /^[^\s.*>/\\]+$/, 'without spaces, dots, `*`, `>`, `/` and `\\`')
   mustMatch('subject', subject, /^[^\s.*>]+(\.[^\s.*>]+)*$/, 'of tokens with dots between them, without spaces, `*` and `>`')
@@ -87,21 +87,16 @@ function settingsOf (options) {
   if (filename !== null) mustMatch('filename', filename, /./, 'that is not empty, or null')
   if (![1, 3, 5].includes(replicas)) throw errors.invalid(`replicas must be 1, 3 or 5; it is ${format(replicas)}`)
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 2 ** 31 - 1) throw errors.invalid(`timeout must be an integer from 1 to ${2 ** 31 - 1}; it is ${format(timeout)}`)
-  const { duplicateWindow } = options
   // the server's least, and the most nanoseconds that are exact as a number
   if (duplicateWindow !== undefined && !(Number.isInteger(duplicateWindow) && duplicateWindow >= 100 && duplicateWindow <= MAX_WINDOW)) {
     throw errors.invalid(`duplicateWindow must be an integer from 100 to ${MAX_WINDOW}; it is ${format(duplicateWindow)}`)
   }
-  const { codec, highWaterMark, readOnly } = options
-  const { partitions, key, config = {} } = options
   checkConfigNames(config)
-  const { onStatus } = options
   if (onStatus !== undefined) mustBeFunction('onStatus', onStatus)
   if (partitions !== undefined && !(Number.isInteger(partitions) && partitions >= 1 && partitions <= MAX_PARTITIONS)) {
     throw errors.invalid(`partitions must be an integer from 1 to ${MAX_PARTITIONS}; it is ${format(partitions)}`)
   }
   if (partitions === undefined ? key !== undefined : typeof key !== 'function') throw errors.invalid(`key must be a function with partitions, and not be given without; it is ${format(key)}`)
-  const { creds, tls, connection } = options
   if (connection !== undefined) {
     if (typeof connection?.isClosed !== 'function') throw errors.invalid(`connection must be a connection of @nats-io/transport-node; it is ${format(connection)}`)
     const other = ['servers', 'user', 'pass', 'token', 'creds', 'tls', 'name'].find(name => options[/** @type {'name'} */ (name)] !== undefined)
@@ -111,13 +106,10 @@ function settingsOf (options) {
   if (tls !== undefined && tls !== true && (tls === null || typeof tls !== 'object')) throw errors.invalid(`tls must be true or an object; it is ${format(tls)}`)
   if (tls !== undefined && tls !== true) checkTlsNames(tls)
   return {
-    stream,
-    servers: list,
-    connection,
-    subject,
+    ...options,
     ...commonSettingsOf({ codec, highWaterMark, readOnly }),
-    partitions,
-    key,
+    servers: list,
+    subject,
     config,
     /** Of a stream that is one of several: which of how many. @type {string | undefined} */
     partition: undefined,
@@ -126,16 +118,9 @@ function settingsOf (options) {
     /** Settled when it may be opened. @type {Promise<void> | undefined} */
     waitFor: undefined,
     replicas,
-    duplicateWindow,
-    user: options.user,
-    pass: options.pass,
-    token: options.token,
-    creds,
-    tls,
     name,
     filename,
-    timeout,
-    onStatus
+    timeout
   }
 }
 

@@ -6,7 +6,7 @@ const fs = require('fs')
 const { wrap } = require('flumelog-random-access-file/promises')
 const { blockSize, close, codeOf, count, counted, duration, explain, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
-const { metricsPort, metricsText, serveMetrics } = require('./metrics')
+const { metricsPort, metricsText, withMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 
 /**
@@ -68,20 +68,17 @@ async function pull (source, file, { live, envelope, large = false, blockSize, m
       status?.update()
     }
   })
-  /** @type {{ url: string, close: () => void } | null} */
-  let served = null
   try {
-    if (metrics !== undefined) served = await serveMetrics(metrics, () => metricsText('flumelog_pull', source.stream, progress))
-    if (served !== null && !quiet) writeStderr(`metrics: ${served.url}`)
-    if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
-    if (live) await untilStopped(start)
-    else await untilInterrupted(file, start, { left: () => 'what was pulled is kept; the same command continues' })
+    await withMetrics(metrics, () => metricsText('flumelog_pull', source.stream, progress), quiet, async () => {
+      if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
+      if (live) await untilStopped(start)
+      else await untilInterrupted(file, start, { left: () => 'what was pulled is kept; the same command continues' })
+    })
   } catch (err) {
     const text = explain(err, file).replace('use the option large', 'use --large')
     throw new UserError(text)
   } finally {
     status?.stop()
-    served?.close()
     await close(log)
   }
   const seconds = (Date.now() - startedAt) / 1000

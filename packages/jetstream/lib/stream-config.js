@@ -157,4 +157,4 @@ function maxRecordSize ({ config: { max_msg_size: most } }, maxPayload) {
   return Math.min(most > 0 ? most : Infinity, maxPayload) - HEADERS
 }
 
-module.exports = { openStream, maxRecordSize, configOf, problemOf, serverOf }
+module.exports = { openStream, maxRecordSize, serverOf }
