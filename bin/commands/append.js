@@ -4,10 +4,11 @@
 
 const fs = require('fs')
 const { isatty } = require('tty')
+const { promised } = require('../../lib/callbacks')
 const { appendLines } = require('../append-lines')
 const { fileToCreate, blockSize, syncOption } = require('../arguments')
 const { encodingOption } = require('../encodings')
-const { UserError, explain, reportError, writeStderr } = require('../errors')
+const { UserError, explain, realPath, reportError, writeStderr } = require('../errors')
 const { Input } = require('../input')
 const { count, counted, size } = require('../numbers')
 const { close } = require('../open')
@@ -35,7 +36,7 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. Empty lines cannot be stored. Lines of more than a block need --large, and so do programs that read them. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
+\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. If there are none, no log is created. Empty lines cannot be stored. Lines of more than a block need --large, and so do programs that read them. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
 
 If another process has opened the log with \`shared: true\`, that process owns the log, and \`append\` sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
@@ -67,6 +68,7 @@ function define (program) {
 async function append (file, options, command) {
   if (process.argv.includes('--shared') && process.argv.includes('--no-shared')) command.error('--shared cannot be used with --no-shared')
   if (isDirectory(0)) throw new UserError('standard input is a directory; give a file, or the output of a program')
+  const isNew = !fs.existsSync(file)
   const log = await openToAppend(file, { blockSize: options.blockSize, sync: options.sync, large: !!options.large, cacheSize: 0 }, options.shared)
   const isTyped = isatty(0)
   if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')
@@ -78,6 +80,7 @@ async function append (file, options, command) {
   const statsTimer = options.stats ? setInterval(printStats, 1000) : undefined
   const appended = await appendLines(log, file, options, input, progress)
     .catch((err) => ({ records: 0, bytes: 0, failure: () => explain(err, file) }))
+  if (isNew) await removeEmpty(log, file, appended)
   const closeFailure = await close(log).catch(err => explain(err, file))
   progress?.stop()
   clearInterval(statsTimer)
@@ -92,6 +95,18 @@ async function append (file, options, command) {
   const seconds = (Date.now() - startedAt) / 1000
   const summary = summaryOf(log, appended, seconds, isTyped)
   printResult(options, file, fitParts(summary, file.length + 2), { file, records, bytes, seconds, role: log.role })
+}
+
+/**
+ * Nothing is left of a command that has failed before it stored anything.
+ * @param {import('../open').Log} log that was created
+ * @param {string} file
+ * @param {import('../append-lines').Appended} appended
+ */
+async function removeEmpty (log, file, { failure }) {
+  await promised(cb => log.onDrain(cb)).catch(() => {})
+  // a shared one may have got records of other processes, or is about to
+  if (failure() !== null && log.role === null && log.since.value === -1) for (const suffix of ['.meta', '']) fs.rmSync(realPath(file) + suffix, { force: true })
 }
 
 /**

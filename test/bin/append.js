@@ -40,6 +40,22 @@ test('append creates the log, with the block size that is given', async (t) => {
   t.deepEqual(filesIn(path.dirname(file)), ['log'], 'it was closed: no recovery point is left')
 })
 
+test('append creates no log if nothing can be stored', async (t) => {
+  const name = testFolder(t)
+  const folder = path.dirname(name('log'))
+  fs.symlinkSync('target', name('link'))
+  for (const file of [name('log'), name('link')]) {
+    const { code, stderr } = await flumelog(['append', file, '-e', 'json'], { input: '{no JSON\n' })
+    t.equal(code, 1)
+    t.match(stderr, /stopped at line 1: not JSON/)
+    t.deepEqual(fs.readdirSync(folder), ['link'])
+  }
+  await flumelog(['append', name('log')], { input: '' })
+  t.deepEqual(fs.readdirSync(folder), ['link', 'log'], 'without an error, it does')
+  t.equal((await flumelog(['append', name('log')], { input: '\n' })).code, 1)
+  t.deepEqual(fs.readdirSync(folder), ['link', 'log'], 'a log that was there stays')
+})
+
 test('append reads what dump prints, in hex, base64 and raw', async (t) => {
   const name = testFolder(t)
   const bytes = [Buffer.from([0, 255, 10, 13, 0]), Buffer.from('text\n'), Buffer.alloc(5000, 10)]
@@ -108,6 +124,7 @@ test('append stops at a line that cannot be stored and prints its number, and ke
     t.match(error, reason, error)
     t.match(summary, new RegExp(`appended ${line - 1} records?, `), 'tells what was stored')
     t.deepEqual(more, [], 'and nothing else')
+    if (line === 1) continue
     t.equal((await readLog(file)).length, line - 1, 'which is all before that line')
     t.ok(isClosed(file), 'and the log was closed')
   }
