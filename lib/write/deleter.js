@@ -54,7 +54,6 @@ class Deleter {
     this.file = writer.file
     this.blocks = writer.blocks
     this.options = options
-    this.clock = clock
     /** Deletions that were asked for and not started, by block. @type {Map<number, Request[]>} */
     this.requests = new Map()
     /** Ranges that are not deleted yet, the first one first. @type {RangeDeletion[]} */
@@ -214,7 +213,7 @@ class Deleter {
 
   /** @param {() => void} cb called when nothing is left to be done before the log is closed */
   finish (cb) {
-    if (this.writer.failure !== null || !(this.hasRequests || this.holes.mayHaveSome)) return cb()
+    if (this.writer.failure !== null || !(this.hasRequests || this.holes.hasSome)) return cb()
     this.holes.make().catch(() => {}).then(cb)
   }
 

@@ -1,21 +1,16 @@
 'use strict'
 
-// Frees the space of blocks whose records are all deleted. Such a block becomes a hole in three
-// steps, so that at any moment the file, with FILE.meta, has a valid block there:
+// Which blocks become holes: those whose records are all deleted, as soon as it is safe. So at any moment the file, with FILE.meta, has a valid
+// block there:
 //
-//     recorded    FILE.meta says, durably, that all of the block is deleted    deleter.js
-//     rewritten   it is a hole in the log's file                               recorded-deletions.js
-//     punched     the file system frees its pages of zeros                     here
+//     recorded    FILE.meta says, durably, that all of the block is deleted          deleter.js
+//     freed       it is a hole in the log's file, and its pages of zeros are freed   recorded-deletions.js
 //
-// FILE.meta lists it until its zeros are durable; recovery does the last two steps of what is listed. A block that is not listed any more, and
-// that a killed process has not punched, is a hole that takes space, until it is trimmed or left out by a compaction.
+// FILE.meta lists it until that is durable; recovery frees what is listed.
 
 const { promised } = require('../callbacks')
-const { pagesOf } = require('../recovery/punch-head')
 
-/** Milliseconds of punching at a time, so that appends do not wait long: a block takes some 0.1 ms on ext4. */
-const MAX_PUNCH_TIME = 3
-/** The most blocks punched, or asked for, at a time. */
+/** The most blocks asked for at a time. */
 const MAX_BLOCKS = 64
 
 class HoleMaker {
@@ -25,24 +20,16 @@ class HoleMaker {
     /** Whether blocks become holes; if not, each deleted record can be found for ever. */
     this.isOn = deleter.options.holes !== false
     this.writer = deleter.writer
-    this.file = deleter.file
     this.blockSize = deleter.blocks.blockSize
     /** Blocks that may have become empty, and could not become holes then. @type {Set<number>} */
     this.emptied = new Set()
-    /** Holes in the log's file. @type {Set<number>} */
-    this.unpunched = new Set()
     /** Of all, in progress. @type {Promise<void> | null} */
     this.making = null
   }
 
   /** Whether there is something to make now. */
   get hasSome () {
-    return this.unpunched.size > 0 || this.sealed.length > 0
-  }
-
-  /** Whether some may be made before the log is closed. */
-  get mayHaveSome () {
-    return this.hasSome || this.writer.deletions.pending.size > 0
+    return this.sealed.length > 0
   }
 
   /** The first blocks that may be empty, and behind which the log goes on: the recovery point can be moved behind them. */
@@ -81,25 +68,17 @@ class HoleMaker {
     if (this.isOn) this.emptied.add(number)
   }
 
-  /** @param {number} number of a hole that is in the log's file */
-  rewritten (number) {
-    if (this.file.canPunch() !== false && pagesOf(number, this.blockSize).length > 0) this.unpunched.add(number)
-  }
-
   /** The log is another file now, without these blocks. */
   moved () {
     this.emptied.clear()
-    this.unpunched.clear()
   }
 
   /** @param {number} first number of the first block that was not trimmed */
   trim (first) {
-    for (const blocks of [this.emptied, this.unpunched]) {
-      for (const number of [...blocks]) if (number < first) blocks.delete(number)
-    }
+    for (const number of this.emptied) if (number < first) this.emptied.delete(number)
   }
 
-  /** @returns {Promise<void>} resolves when all blocks known to be empty are holes, and punched */
+  /** @returns {Promise<void>} resolves when all blocks known to be empty are holes */
   make () {
     this.making ??= this.makeAll().finally(() => { this.making = null })
     return this.making
@@ -115,7 +94,6 @@ class HoleMaker {
       await Promise.all(sealed.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
     }
     if (writer.deletions.pending.size > 0) await deleter.flush()
-    while (this.unpunched.size > 0) await writer.exclusively(() => this.punchSome())
     if (failure !== null) throw failure
   }
 
@@ -125,25 +103,6 @@ class HoleMaker {
     await writer.deletions.settle()
     for (const number of sealed) emptied.delete(number)
     return sealed
-  }
-
-  async punchSome () {
-    const { unpunched, deleter: { clock } } = this
-    const until = clock.now() + MAX_PUNCH_TIME
-    let count = 0
-    for (const number of unpunched) {
-      if (count++ === MAX_BLOCKS || clock.now() > until) break
-      unpunched.delete(number)
-      await this.punch(number)
-    }
-  }
-
-  /** @param {number} number */
-  async punch (number) {
-    const { file, blockSize } = this
-    const { offset, length } = pagesOf(number, blockSize)
-    // it was found to be impossible meanwhile
-    if (file.canPunch() !== false) await promised(cb => file.punch(offset, length, cb))
   }
 }
 

@@ -5,6 +5,7 @@
 
 const { promised } = require('../callbacks')
 const { patchesOf } = require('../format/deletions')
+const { writePatch } = require('../recovery/punch-head')
 
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
@@ -70,13 +71,16 @@ class RecordedDeletions {
   /** Few blocks: when much is listed, the list is emptied before more is added. */
   async writeZeros () {
     const { blocks, file, writer } = this
+    const target = {
+      write: (/** @type {number} */ offset, /** @type {Buffer} */ data) => promised(cb => file.write(offset, data, cb)),
+      punch: (/** @type {number} */ offset, /** @type {number} */ length) => promised(cb => file.punch(offset, length, cb))
+    }
     for (const [number, deletions] of [...this.pending]) {
-      for (const { offset, data } of this.writesFor(number, deletions)) await promised(cb => file.write(offset, data, cb))
+      for (const patch of this.writesFor(number, deletions)) await writePatch(target, patch, blocks.blockSize)
       this.coveredBy = writer.durability.startedSync + 1
       writer.metadata.applied(deletions, this.coveredBy)
       this.pending.delete(number)
       blocks.overrides.delete(number)
-      if (deletions.some(({ isHole }) => isHole)) writer.deleter.holes.rewritten(number)
       // what is being read of it may be half old
       blocks.loader.invalidate(number)
     }

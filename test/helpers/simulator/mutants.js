@@ -31,7 +31,7 @@ const MUTANTS = [
   ['recovery truncates nothing', 'recovery/recover.js', 'await io.truncate(kept)\n  }', '}'],
   ['recovery ends without an fsync', 'recovery/recover.js', '  await io.sync()\n  return name', '  return name'],
   ['recovery does not write again what a failed fsync has left unwritten', 'recovery/recover.js', 'await rewrite(io, kept - found.recovered, kept)', ''],
-  ['recovery does not repeat deletions', 'recovery/recover.js', 'for (const { offset, data } of found.patches) await io.write(offset, data)', ''],
+  ['recovery does not repeat deletions', 'recovery/recover.js', 'for (const patch of found.patches) await writePatch(io, patch, blockSize)', ''],
   ['recovery keeps a record that is not whole', 'recovery/find-end.js', 'if (end < blockSize) return from + start + end', 'if (end === 0) return from + start'],
   ['a deletion is not made durable by `sync`', 'write/deleter.js', "if (this.writer.state === 'closed' || (!this.hasUnsynced && !this.hasRequests)) return cb", 'return cb'],
   ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.safeEnd <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
