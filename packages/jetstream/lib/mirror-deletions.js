@@ -3,6 +3,7 @@
 // Carries over what is deleted, trimmed, or dropped by a compaction. The stream has all records of the log up to the mirror's position that are
 // not deleted, so if their numbers are equal, nothing is to be done.
 
+const { deleteAll } = require('./deletion')
 const { MirrorLock } = require('./mirror-identity')
 const { match } = require('./mirror-match')
 const { newRuns } = require('./mirror-source')
@@ -37,7 +38,7 @@ class MirrorDeletions {
 
   /** Whether the log may have changed since. */
   get isDue () {
-    return this.changes !== this.source.changes
+    return this.changes !== this.source.log.changes
   }
 
   /**
@@ -48,8 +49,8 @@ class MirrorDeletions {
    */
   async carryOver (position, id, mustCompare = false) {
     const { source, target, target: { sender } } = this
-    await source.refresh()
-    const { changes } = source
+    await source.log.refresh()
+    const { changes } = source.log
     if (id !== source.id) return 'again'
     const survey = await source.survey(position)
     if (survey === null) return 'again'
@@ -90,7 +91,7 @@ class MirrorDeletions {
       // the server may still be deleting what one that was killed has asked for
       if (isAnother) await settle()
       if (extra > 0 && await this.removeNew(runs, sequence, id) >= extra) return 'done'
-      return this.compareAll(position, sequence, id)
+      return this.compare(position, sequence, id)
     }) ?? 'again'
   }
 
@@ -153,20 +154,11 @@ class MirrorDeletions {
    * @param {string} id of the log with that position
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
-  async compareAll (position, sequence, id) {
-    const { source } = this
-    // one that lags behind a compaction would tell other messages by their seqs
-    await source.refresh()
-    return source.id === id ? this.compare(position, sequence) : 'again'
-  }
-
-  /**
-   * @param {number} position
-   * @param {number} sequence the last one
-   * @returns {Promise<'done' | 'again' | 'missing'>}
-   */
-  async compare (position, sequence) {
+  async compare (position, sequence, id) {
     const { source, target } = this
+    // one that lags behind a compaction would tell other messages by their seqs
+    await source.log.refresh()
+    if (source.id !== id) return 'again'
     const found = await match(source, target, position, sequence)
     if (found === null) return 'again'
     if (found.missing !== null) return 'missing'
@@ -182,7 +174,8 @@ class MirrorDeletions {
   async delete (sequences) {
     for (let i = 0; i < sequences.length; i += AT_ONCE) {
       const some = sequences.slice(i, i + AT_ONCE)
-      await this.target.delete(some)
+      // overwritten, as in a log
+      await deleteAll(this.target.reader, some)
       this.count(some.length)
     }
     return sequences.length

@@ -25,16 +25,6 @@ class MirrorSource {
     return this.log.id
   }
 
-  /** Another one whenever records may have been deleted or trimmed, or the log compacted. */
-  get changes () {
-    return this.log.changes
-  }
-
-  /** Waits until readers see what another process has published by now. */
-  refresh () {
-    return this.log.refresh()
-  }
-
   /**
    * @param {{ gt?: number, gte?: number, lte?: number }} range
    * @returns {Promise<LogRecord[] | null>} the first records in it, about as many as a batch takes; null: the log was compacted meanwhile
@@ -149,14 +139,6 @@ class MirrorSource {
     const { map } = this.log
     if (map === null || map.id !== this.id || map.previousId !== id) return null
     return { seq: map.at(seq), last: map.down(seq) }
-  }
-
-  /**
-   * A power cut must not take from the log what the stream has.
-   * @param {number} seq
-   */
-  makeDurable (seq) {
-    return this.log.makeDurable(seq)
   }
 }
 

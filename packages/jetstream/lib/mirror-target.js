@@ -4,7 +4,6 @@
 
 const errors = require('./errors')
 const { BatchSender, LAST_OF_STREAM } = require('./batch-sender')
-const { deleteAll } = require('./deletion')
 const { Reader } = require('./reader')
 const { firstOf } = require('./search')
 const { openStream, maxRecordSize } = require('./stream-config')
@@ -133,14 +132,6 @@ class MirrorTarget {
     const { first_seq: first } = await this.reader.refresh(true)
     const message = await firstOf(this.reader, message => isAfter(this.mirrored(message)), first, last)
     return message && this.mirrored(message)
-  }
-
-  /**
-   * The server overwrites them.
-   * @param {number[]} sequences
-   */
-  async delete (sequences) {
-    await deleteAll(this.reader, sequences)
   }
 
   /**

@@ -158,7 +158,7 @@ class Mirror {
   /** Asks the stream where to go on. */
   async locate () {
     for (let tries = 1; ; tries++) {
-      await this.source.refresh()
+      await this.log.refresh()
       const problem = await this.tryToLocate()
       this.locateAt = performance.now() + this.settings.target.timeout
       if (problem === null) return
@@ -217,13 +217,14 @@ class Mirror {
    * @param {string} id of the log
    */
   async store (read, id) {
-    const { source, target, target: { sender, maxRecord }, connection } = this
+    const { log, target, target: { sender, maxRecord }, connection } = this
     const large = read.findIndex(({ data }) => data.length > maxRecord)
     if (large === 0) throw errors.tooLargeForStream(`${target.label}, record ${read[0].seq} of the log`, read[0].data.length, maxRecord)
     const records = read.slice(0, Math.min(sender.maxRecords, large === -1 ? Infinity : large))
     const { seq } = /** @type {LogRecord} */ (records.at(-1))
     this.sending = { id, seq }
-    await source.makeDurable(seq)
+    // a power cut must not take from the log what the stream has
+    await log.makeDurable(seq)
     const before = sender.last
     const refusal = await target.send(records, id)
     this.throwIfStopped()

@@ -12,13 +12,17 @@ const { MirrorTarget } = require('../lib/mirror-target')
 const { canLock } = require('../../../lib/storage/lock')
 const { testFolder } = require('../../../test/helpers/folder')
 
+/** @param {(sequence: number) => void} ondelete */
+function readerOf (ondelete) {
+  const manager = { streams: { deleteMessage: async (/** @type {string} */ stream, /** @type {number} */ sequence) => ondelete(sequence) } }
+  return { stream: 'stream', connection: { manager, deleted: new Set(), ask: (/** @type {() => Promise<any>} */ start) => start() } }
+}
+
 /** A log of three records, and a stream with these; it fails if anything is removed. */
 function mirrored (t, { onrefresh = () => {}, ontail = () => {} }) {
   const source = {
     id: 'before',
-    changes: '',
-    log: { file: {} },
-    refresh: async () => onrefresh(source),
+    log: { path: null, changes: '', refresh: async () => onrefresh(source) },
     // the records of a compacted log are behind all that were there before
     survey: async () => source.id === 'before' ? { live: 3, runs: [] } : { live: 0, runs: [[-1, 1000]] }
   }
@@ -30,7 +34,7 @@ function mirrored (t, { onrefresh = () => {}, ontail = () => {} }) {
     },
     first: async () => null,
     purge: async () => t.fail('it purges messages'),
-    delete: async () => t.fail('it deletes messages')
+    reader: readerOf(() => t.fail('it deletes messages'))
   }
   return new MirrorDeletions(/** @type {any} */ (source), /** @type {any} */ (target), () => {})
 }
@@ -54,10 +58,8 @@ function miscounted (t, { records, there, counted }) {
   const recordsOf = (seqs) => seqs.map(seq => ({ seq, data: Buffer.from(`record ${seq}`) }))
   const source = {
     id: 'a',
-    changes: '',
     blocks: { start: 0 },
-    log: { path: filename },
-    refresh: async () => {},
+    log: { path: filename, changes: '', refresh: async () => {} },
     survey: async () => ({ live: records.length, runs: [] }),
     read: async ({ gt }) => recordsOf(records.filter(seq => seq > gt)),
     find: async () => null,
@@ -71,7 +73,7 @@ function miscounted (t, { records, there, counted }) {
     first: async () => null,
     windows: async function * () { yield recordsOf(there).map(record => ({ ...record, sequence: record.seq + 1, id: 'a' })) },
     purge: async () => t.fail('it purges messages'),
-    delete: async (sequences) => { deleted.push(...sequences) }
+    reader: readerOf(sequence => deleted.push(sequence))
   }
   return { deletions: new MirrorDeletions(/** @type {any} */ (source), /** @type {any} */ (target), () => {}), deleted }
 }
