@@ -23,17 +23,18 @@ const DIST = path.join(__dirname, 'dist')
 const CORE = path.dirname(require.resolve('flumelog-random-access-file/package.json'))
 /** Of which each of two files has what it needs. */
 const ERRORS = path.join(CORE, 'lib', 'errors.js')
-/** What the log loads for locks and holes without a package. */
-const ABSENT = /^(os|child_process|worker_threads|\.\/libc|\.\/libc-locks)$/
+/** What locks files, and makes holes in them, without a package. */
+const ABSENT = /^\.\/libc(-locks)?$/
 /** What a page's worker loads later, by the modules that require it: these are in the file itself only. */
 const LATER = {
   [CORE]: {
     'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor'],
     'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/scan', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
-    'lib/opening.js': ['./sharing/sharing', './space/open-reader', './space/retention'],
+    'lib/opening.js': ['./sharing/sharing', './space/open-reader'],
     'lib/read/get.js': ['./large-cursor'],
     'lib/read/record-cursor.js': ['./large-cursor'],
     'lib/space/compacting.js': ['./compaction'],
+    'lib/space/open-writer.js': ['./retention'],
     'lib/storage/path-file.js': ['./watch'],
     'lib/write/deleter.js': ['./range-deletion']
   },
@@ -109,7 +110,7 @@ async function bundle (outdir, { minify = true } = {}) {
  * @param {boolean} minify
  */
 async function bundleWorker (outdir, minify) {
-  const later = Object.entries(LATER).flatMap(([folder, requiring]) => Object.entries(requiring).flatMap(([file, names]) => names.map(name => ({ importer: path.join(folder, file), name }))))
+  const later = Object.entries(LATER).flatMap(([folder, requiring]) => Object.entries(requiring).flatMap(([file, names]) => names.map(name => ({ importer: path.join(folder, file), name, isMet: false }))))
   const files = [...new Set(later.map(({ importer, name }) => require.resolve(path.join(path.dirname(importer), name))))]
   /**
    * @param {string} name of the other file
@@ -122,7 +123,10 @@ async function bundleWorker (outdir, minify) {
       setup (builder) {
         builder.onResolve({ filter: /^\./ }, ({ path: name, importer }) => {
           if (name === './common.js') return { path: name, namespace: 'common' }
-          if (later.some(one => one.importer === importer && one.name === name)) return { path: require.resolve(path.join(path.dirname(importer), name)), namespace: 'later' }
+          const found = later.find(one => one.importer === importer && one.name === name)
+          if (found === undefined) return
+          found.isMet = true
+          return { path: require.resolve(path.join(path.dirname(importer), name)), namespace: 'later' }
         })
         builder.onLoad({ filter: /.*/, namespace: 'later' }, ({ path: file }) => ({ contents: callsOf(file, files.indexOf(file)), resolveDir: __dirname }))
         builder.onLoad({ filter: /.*/, namespace: 'common' }, () => ({ contents: `export const url = String(new URL('./${name}', import.meta.url))\n${given(modules)}`, resolveDir: __dirname }))
@@ -131,6 +135,7 @@ async function bundleWorker (outdir, minify) {
     return esbuild.build({ ...WITH_LOG, minify, metafile: true, write: false, entryPoints: [path.join(__dirname, 'lib', 'worker.mjs')], plugins: [plugin, forBrowsers, asModules] })
   }
   const first = await bundleFirst('', [])
+  for (const { importer, name, isMet } of later) if (!isMet) throw new Error(`${importer} does not require ${name}, which is to be loaded later`)
   const has = new Set(Object.keys(first.metafile.inputs).map(file => path.resolve(file)))
   /** What the other file takes from the worker. @type {string[]} */
   const modules = []

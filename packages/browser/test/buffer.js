@@ -26,7 +26,7 @@ test(`Buffer does in a browser what it does in Node.js (SEED=${seed})`, { skip: 
         buffer.copy(target, start % 12, start, start + length), Array.from(target), buffer.equals(Class.from(other)), buffer.compare(Class.from(other), at, bytes.length, start, bytes.length),
         buffer.toString('latin1'), buffer.toString('hex'), buffer.toString('latin1', start, start + length), buffer.toString('utf8', start, Math.min(bytes.length, start + length)), buffer.toString(), buffer.indexOf(0),
         Array.from(Class.concat([buffer, other])), Array.from(Class.from(buffer.toString())), Array.from(Class.from(buffer.toString('latin1'), 'latin1')), Class.byteLength(buffer.toString()), Array.from(Class.from(bytes.buffer, 1, 2)),
-        buffer.compare(other), Class.isBuffer(buffer.subarray(1)), Class.isBuffer(bytes), Array.from(Class.concat([buffer, other], length)), buffer.copy(target, 0, bytes.length - 1), Array.from(target)
+        buffer.compare(other), Array.from(Class.concat([buffer, other], length)), buffer.copy(target, 0, bytes.length - 1), Array.from(target)
       ])
     })
     if (results[0] !== results[1]) {

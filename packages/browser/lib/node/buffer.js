@@ -46,11 +46,6 @@ class Buffer extends Uint8Array {
     return bytes
   }
 
-  /** @param {any} value */
-  static isBuffer (value) {
-    return value instanceof Buffer
-  }
-
   /** @param {string} text */
   static byteLength (text) {
     return encoder.encode(text).length

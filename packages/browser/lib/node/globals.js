@@ -8,8 +8,6 @@ const { later } = require('../later')
 const process = {
   pid: 1,
   platform: 'browser',
-  arch: 'browser',
-  env: {},
   versions: {},
   permission: undefined,
   nextTick: (/** @type {Function} */ run, /** @type {any[]} */ ...args) => queueMicrotask(() => run(...args)),

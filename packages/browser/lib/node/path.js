@@ -8,8 +8,7 @@ const basename = (/** @type {string} */ path) => path.slice(path.lastIndexOf(SEP
 const join = (/** @type {string[]} */ ...parts) => parts.join(SEPARATOR).replace(/\/+/g, SEPARATOR)
 const dirname = (/** @type {string} */ path) => path.slice(0, path.lastIndexOf(SEPARATOR)) || SEPARATOR
 const resolve = (/** @type {string[]} */ ...parts) => parts.reduce((path, part) => part.startsWith(SEPARATOR) ? part : join(path, part), SEPARATOR)
-const isAbsolute = (/** @type {string} */ path) => path.startsWith(SEPARATOR)
 
-const path = { sep: SEPARATOR, basename, dirname, isAbsolute, join, resolve }
+const path = { sep: SEPARATOR, basename, dirname, join, resolve }
 
 module.exports = path

@@ -53,7 +53,6 @@ function isDeepStrictEqual (a, b) {
 const types = {
   isMap: (/** @type {unknown} */ value) => value instanceof Map,
   isSet: (/** @type {unknown} */ value) => value instanceof Set,
-  isPromise: (/** @type {unknown} */ value) => value instanceof Promise,
   isUint8Array: (/** @type {unknown} */ value) => value instanceof Uint8Array,
   isAsyncFunction: (/** @type {any} */ value) => value?.constructor?.name === 'AsyncFunction'
 }
