@@ -268,7 +268,7 @@ class BlockCache {
    */
   async takeOver (tail, start, generation) {
     const { tail: before, end: shown, blockSize } = this
-    if (start !== this.start) this.trim(start)
+    this.start = start
     this.follower = null
     this.overrides.clear()
     const end = tail.number * blockSize + tail.end

@@ -197,15 +197,10 @@ class FollowedLog {
    * @returns {Promise<Block>} all of it
    */
   async complete (tail) {
-    const { blocks } = this
-    const offset = tail.number * blocks.blockSize
-    if (offset >= blocks.start) {
-      const completed = await this.read(tail)
-      if (completed.error === null) this.assertStillThere(tail, completed)
-      return completed
-    }
-    // it was trimmed before all of it was shown
-    return new Block(tail.number, tail.buffer, tail.end, true, blocks.trimmedAt(offset + tail.end))
+    const completed = await this.read(tail)
+    // or it was trimmed before all of it was shown
+    if (completed.error === null) this.assertStillThere(tail, completed)
+    return completed
   }
 
   /**

@@ -85,7 +85,7 @@ class Follower {
     this.log.override(end.point)
     this.log.show(end, blocks.tail)
     // FILE.meta may have been that of another file already
-    await io.checkPath().catch(err => this.replaced(err))
+    await io.checkPath()
     await this.advance()
     this.running = false
     if (this.again) this.poll()

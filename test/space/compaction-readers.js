@@ -146,42 +146,6 @@ tape('what was trimmed before a compaction is trimmed for a read-only log that h
   await reader.close()
 })
 
-tape('a log can be opened read-only at any step of its compaction, and follows that', async (t) => {
-  const file = testFolder(t)('log')
-  const log = await open(file, SMALL)
-  await log.append(numbers(100).map(n => `record ${n}`))
-  await published()
-  const all = numbers(100).map(n => `record ${n}`)
-  const readers = []
-  const openReader = async () => {
-    const reader = await open(file, { readOnly: true })
-    readers.push(reader)
-    t.deepEqual(await collect(reader.stream()), all)
-  }
-  const { rename } = fs.promises
-  t.teardown(() => { fs.promises.rename = rename })
-  // FILE.meta says first what is to come, then the log is renamed, and the map last
-  const { metadata } = logBehind(log.flumelog).state.opened.writer.metadata
-  const { sync } = metadata
-  metadata.sync = async () => {
-    await openReader()
-    await sync.call(metadata)
-    await openReader()
-  }
-  fs.promises.rename = async (from, to) => {
-    await openReader()
-    await rename(from, to)
-    await openReader()
-  }
-  await log.compact()
-  fs.promises.rename = rename
-  t.ok(readers.length >= 4, `${readers.length} readers`)
-  await log.append('after')
-  for (const reader of readers) t.deepEqual(await collect(reader.stream({ live: true, limit: 101 })), [...all, 'after'])
-  for (const reader of readers) await reader.close()
-  await log.close()
-})
-
 tape('readers do not see a part of an append that a compaction interrupts', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file)
@@ -222,32 +186,6 @@ tape('readers do not see a part of an append that a compaction interrupts', asyn
   for await (const { value } of reader.stream()) live.push(String(value))
   t.deepEqual(live, expected)
   await Promise.all([log, reader].map(log => log.close()))
-})
-
-tape('a log that is compacted while it is being opened read-only is opened as it is then', async (t) => {
-  const file = testFolder(t)('log')
-  const log = await open(file, SMALL)
-  await log.append(numbers(100).map(n => `record ${n}`))
-  const { stat } = fs
-  t.teardown(() => { fs.stat = stat })
-  let isCompacted = false
-  // that the path leads to the open file is looked at after its end was found
-  fs.stat = (name, ...args) => {
-    if (isCompacted || String(name) !== file) return stat(name, ...args)
-    isCompacted = true
-    log.compact().then(() => stat(name, ...args))
-  }
-  // not blocking: it is looked at by `fs.stat`
-  const reader = await open(file, { readOnly: true, blocking: false })
-  fs.stat = stat
-  t.ok(isCompacted)
-  t.equal(reader.id, log.id)
-  t.deepEqual(await collect(reader.stream()), numbers(100).map(n => `record ${n}`))
-  await log.compact()
-  await log.append('after')
-  t.deepEqual((await collect(reader.stream({ live: true, limit: 101 }))).slice(100), ['after'])
-  await log.close()
-  await reader.close()
 })
 
 tape('a read-only log whose file is replaced by another one fails, as it does without compactions', async (t) => {

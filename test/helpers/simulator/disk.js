@@ -27,6 +27,8 @@ class Inode {
     this.names = 0
     this.opens = 0
     this.content = new DiskFile()
+    /** Fsyncs in progress. */
+    this.syncs = 0
     /** How often an fsync of it has failed. */
     this.failedSyncs = 0
     /** Of a directory. @type {Map<string, Inode>} */
@@ -224,7 +226,7 @@ class Disk {
       seen.add(inode)
       inode.locks.clear()
       inode.watchers.clear()
-      inode.opens = 0
+      inode.opens = inode.syncs = 0
       inode.listener = null
       if (inode.type === 'file') inode.content = inode.content.afterPowerLoss(this.random, this.pageSize)
       if (inode.type !== 'directory') return

@@ -234,7 +234,8 @@ class Calls {
     const { tornAt, random, world: { shortWrites } } = this.owner
     const at = position ?? file.inode.size
     if (tornAt > 0) {
-      length = 1 + random.below(length)
+      // most of it, often: what is whole of several records, the log could take for stored
+      length = random() < 0.5 ? 1 + random.below(length) : Math.max(1, length - random.below(8))
       length -= (at + length) % tornAt
       if (length <= 0) return 0
     }

@@ -11,8 +11,8 @@ class Generation {
     this.id = null
     /** From which its map leads. @type {string | undefined} */
     this.previous = undefined
-    /** Compactions that may end. */
-    this.running = 0
+    /** Compactions that were started, and that may end. */
+    this.started = this.running = 0
     /** Compactions that may have ended since it was shown. */
     this.since = 0
   }
@@ -23,9 +23,15 @@ class Generation {
    */
   startCompaction (isByClient) {
     const most = isByClient ? 2 : 1
+    this.started += most
     this.running += most
     this.since += most
     return () => { this.running = Math.max(0, this.running - most) }
+  }
+
+  /** Of those that were started, so many have ended for certain. */
+  get over () {
+    return this.started - this.running
   }
 
   powerCut () {

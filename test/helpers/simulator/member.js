@@ -75,7 +75,8 @@ class Member {
     }, (err) => {
       if (!process.isAlive) return
       this.note(`${what}: ${err.code ?? err.stack} ${err.message}`)
-      if (FINAL.has(err.code)) this.isBroken = true
+      // a reader goes on when it could not make durable what a cursor is behind of
+      if (FINAL.has(err.code) && !(this.role === 'reader' && err.code === 'flumelog:failed')) this.isBroken = true
       if (!EXPECTED.has(err.code) && !this.simulation.isExpected(err, this, what)) this.problem(`${what} got ${err.stack}`)
     }).finally(() => { this.pending.delete(key) })
   }
@@ -84,7 +85,8 @@ class Member {
     const { simulation, process } = this
     this.isBusy = true
     this.isBroken = false
-    const { model: { certain, entries } } = simulation
+    const { generation, model: { certain, entries } } = simulation
+    const { over } = generation
     /** What readers of this opening get, whoever has appended and deleted it: it was acknowledged before. */
     this.foundAtOpen = new Set(certain)
     this.goneAtOpen = new Set([...entries.values()].filter(({ deletion }) => deletion === 'acknowledged'))
@@ -95,6 +97,10 @@ class Member {
         if (!process.isAlive) return
         this.log = log
         await this.checkGeneration()
+      } catch (err) {
+        // one compaction is followed
+        if (err.code === 'flumelog:replaced' && generation.started - over < 2 && !simulation.hadFaults) this.problem(`open got ${err.stack}`)
+        throw err
       } finally {
         this.isBusy = false
         resolve(undefined)
@@ -150,6 +156,8 @@ class Member {
       const n = this.appended++
       return model.add(`${this.number}:${n}:`.padEnd(size, 'x'), this.number, n, batch)
     })
+    const isOwners = this.role === 'alone' || log.flumelog.role === 'owner'
+    for (const entry of entries) entry.isOwners = isOwners
     const { after } = options
     if (after !== undefined) entries[0].follows = model.at(after, log.flumelog.id)
     this.start(`append ${entries[0].n} to ${entries.at(-1)?.n}${options.atomic ? ', atomic' : ''}${options.sync ? ', sync' : ''}${after === undefined ? '' : `, after ${after}`}`, async () => {
@@ -217,35 +225,39 @@ class Member {
     )
   }
 
+  /**
+   * @param {Entry} entry
+   * @param {boolean} [isDurable]
+   */
+  deleted (entry, isDurable = this.simulation.options.sync === 'always') {
+    this.simulation.model.deleted(entry, this.number, isDurable)
+  }
+
   /** @param {Entry} entry of which the seq is known in the log as this member sees it */
   delete (entry) {
-    const { simulation } = this
     if (entry.deletion === 'no') entry.deletion = 'asked'
     this.start(`del ${entry.seq}`, async () => {
       const before = entry.deletion
       await this.call('del', entry.seq)
       if (!this.process.isAlive || before === 'acknowledged') return
-      entry.deletion = 'acknowledged'
-      entry.deletedBy = this.number
-      entry.isDeletionDurable = simulation.options.sync === 'always'
+      this.deleted(entry)
     })
   }
 
   /** @param {Entry[]} entries */
   deleteSeveral (entries) {
-    const { simulation } = this
     for (const entry of entries) if (entry.deletion === 'no') entry.deletion = 'asked'
     const seqs = entries.map(({ seq }) => seq)
     this.start(`del ${seqs}`, async () => {
       const asked = entries.filter(({ deletion }) => deletion === 'asked')
       await this.call('del', seqs)
       if (!this.process.isAlive) return
-      for (const entry of asked) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: simulation.options.sync === 'always' })
+      for (const entry of asked) this.deleted(entry)
     })
   }
 
   deleteRange (entries, gte, lte) {
-    const { log, simulation } = this
+    const { log } = this
     for (const entry of entries) if (entry.deletion === 'no') entry.deletion = 'asked'
     // a client deletes what it knows of
     const isFirst = this.role === 'alone' || log.flumelog.role === 'owner'
@@ -254,9 +266,7 @@ class Member {
       if (!this.process.isAlive) return
       for (const entry of entries) {
         if (entry.deletion === 'acknowledged' || entry.state !== 'acknowledged' || !(isFirst || entry.writer === this.number)) continue
-        entry.deletion = 'acknowledged'
-        entry.deletedBy = this.number
-        entry.isDeletionDurable = simulation.options.sync === 'always'
+        this.deleted(entry)
       }
     })
   }
@@ -270,7 +280,7 @@ class Member {
       const start = await log.trim({ lt: seq })
       if (!this.process.isAlive || log.flumelog.id !== id) return
       for (const entry of entries) {
-        if (entry.id === id && entry.seq !== -1 && entry.seq < start) Object.assign(entry, { deletion: 'acknowledged', deletedBy: this.number, isDeletionDurable: true })
+        if (entry.id === id && entry.seq !== -1 && entry.seq < start) this.deleted(entry, true)
       }
     })
   }
@@ -300,9 +310,11 @@ class Member {
   async checkGeneration () {
     const { simulation: { filename, generation }, process, log } = this
     if (this.role === 'reader' || (this.role === 'shared' && log.flumelog.role !== 'owner')) return
+    const { id } = log.flumelog
     const map = await process.require('./maintenance').openOffsetMap(filename)
     await map?.close()
-    if (process.isAlive && this.log === log) generation.shown(log.flumelog.id, map?.previousId, this.name)
+    // it may be compacted meanwhile, for a client
+    if (process.isAlive && this.log === log && log.flumelog.id === id) generation.shown(id, map?.previousId, this.name)
   }
 
   /**
@@ -343,21 +355,38 @@ class Member {
       const records = await collect(log.stream({ reverse }), this)
       if (reverse) records.reverse()
       if (!this.process.isAlive) return
+      this.checkAcknowledged(records)
       this.finished.push({ what: `reading${reverse ? ' in reverse' : ''}`, records, shown })
       if (log.flumelog.id !== id) return
       model.check(records, { who: `${this.name} reads${reverse ? ' in reverse' : ''}`, expected, deleted, id })
     })
   }
 
+  /**
+   * Other processes do not see what the one that writes the log has not acknowledged.
+   * @param {Array<{ text: string }>} records
+   */
+  checkAcknowledged (records) {
+    const { all, model, world } = this.simulation
+    // its answers come late if it runs in the middle of a call
+    if (world.interleaving > 0) return
+    for (const { text } of records) {
+      const entry = model.entries.get(text)
+      const writer = entry?.state === 'pending' && all.find(({ number }) => number === entry.writer)
+      if (writer && writer !== this && writer.process.isAlive && !writer.process.isStopped && entry.isOwners) this.problem(`was given ${nameOf(entry)}, which is not acknowledged`)
+    }
+  }
+
   /** @returns {{ expected: Set<Entry>, deleted: Set<Entry> }} what this process certainly gets, and what it does not get any more */
   known () {
     const { role, log, simulation: { model } } = this
+    const seen = model.deletedBefore(log.flumelog.id, log.since.value)
     // other processes are told of what is acknowledged and deleted a little later
     const isFirst = role === 'alone' || log.flumelog.role === 'owner'
     const isIts = (writer) => isFirst || (role === 'shared' && writer === this.number)
     return {
       expected: new Set(model.certain.filter((entry) => isFirst || this.isKnown(entry.writer) || (this.foundAtOpen.has(entry) && !this.simulation.hadFaults))),
-      deleted: new Set([...model.entries.values()].filter((entry) => entry.deletion === 'acknowledged' && (isIts(entry.deletedBy) || this.goneAtOpen.has(entry))))
+      deleted: new Set([...model.entries.values()].filter((entry) => entry.deletion === 'acknowledged' && (isIts(entry.deletedBy) || this.goneAtOpen.has(entry) || seen.has(entry))))
     }
   }
 
@@ -542,15 +571,18 @@ class Member {
     })
   }
 
-  /** Opens the log for a moment, as commands do, and ends. @param {number[]} sizes of what it appends */
-  runCommand (sizes) {
+  /** Opens the log for a moment, as commands do, and ends. @param {string[]} names of what it does */
+  runCommand (names) {
     const { process, simulation } = this
     this.isCommand = true
     this.start('command', async () => {
       await this.opened
-      if (this.log !== null && process.isAlive) {
-        this.read(false)
-        if (sizes.length > 0) this.append(sizes.length, {}, sizes)
+      for (const name of names) {
+        if (!this.isOpen) break
+        simulation.do(name, this)
+        if (simulation.world.random() < 0.5) await simulation.pause(process)
+      }
+      if (this.isOpen) {
         this.close()
         await new Promise(resolve => { this.onclosed = resolve })
       }
@@ -565,7 +597,7 @@ class Member {
     const before = log.flumelog.id
     if (id !== before) return
     this.start(`get ${seq}`, async () => {
-      const isDeleted = this.role === 'alone' && entry.deletion === 'acknowledged'
+      const isDeleted = entry.deletion === 'acknowledged' && (this.role === 'alone' || this.simulation.model.deletedBefore(id, log.since.value).has(entry))
       const isKnown = this.role === 'alone' || log.flumelog.role === 'owner' || this.isKnown(entry.writer)
       let value = ''
       try {
@@ -607,6 +639,7 @@ class LiveStream {
       for await (const { seq, value } of log.stream({ live: true })) {
         if (!process.isAlive) return
         this.records.push({ seq, text: String(value) })
+        member.checkAcknowledged(this.records.slice(-1))
         if (member.simulation.world.random() < 0.02) await member.simulation.pause(process)
       }
     } catch (err) {

@@ -15,7 +15,10 @@
  * @property {'no' | 'asked' | 'acknowledged'} deletion
  * @property {number} deletedBy the member to which that was acknowledged
  * @property {boolean} isDeletionDurable
+ * @property {number} order when it was appended, and `deletedAt` when its deletion was acknowledged, of all that has been called or answered
+ * @property {number} deletedAt
  * @property {boolean} mayBeTrimmed
+ * @property {boolean} isOwners whether the process that has appended it writes the log
  * @property {{ cut: number, seq: number, id: string } | null} place where it was at the first power cut after it was acknowledged
  * @property {Entry | 'nothing' | null} follows of a conditional append: the record that it directly follows, if it is stored; null: not known
  */
@@ -31,6 +34,7 @@ class Model {
     /** @type {Map<string, Entry>} */
     this.entries = new Map()
     this.cuts = 0
+    this.events = 0
   }
 
   /**
@@ -42,7 +46,7 @@ class Model {
    */
   add (text, writer, n, batch) {
     /** @type {Entry} */
-    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, mayBeTrimmed: this.isRetained, place: null, follows: null }
+    const entry = { text, writer, n, batch, state: 'pending', isDurable: false, seq: -1, id: '', deletion: 'no', deletedBy: 0, isDeletionDurable: false, order: ++this.events, deletedAt: Infinity, mayBeTrimmed: this.isRetained, place: null, follows: null, isOwners: false }
     this.entries.set(text, entry)
     return entry
   }
@@ -59,6 +63,28 @@ class Model {
   /** @returns {Entry[]} what certainly is in the log, unless something is lost */
   get certain () {
     return [...this.entries.values()].filter(entry => entry.state === 'acknowledged' && entry.deletion === 'no')
+  }
+
+  /**
+   * A deletion, or a trim, is acknowledged.
+   * @param {Entry} entry
+   * @param {number} deletedBy
+   * @param {boolean} isDeletionDurable
+   */
+  deleted (entry, deletedBy, isDeletionDurable) {
+    Object.assign(entry, { deletion: 'acknowledged', deletedBy, isDeletionDurable, deletedAt: ++this.events })
+  }
+
+  /**
+   * Who sees a record sees all deletions that were acknowledged before its append was called.
+   * @param {string} id of the log
+   * @param {number} since the last record that somebody sees
+   * @returns {Set<Entry>} what is not there any more for that one
+   */
+  deletedBefore (id, since) {
+    let last = 0
+    for (const entry of this.entries.values()) if (entry.id === id && entry.seq !== -1 && entry.seq <= since && entry.state === 'acknowledged') last = Math.max(last, entry.order)
+    return new Set([...this.entries.values()].filter(({ deletion, deletedAt }) => deletion === 'acknowledged' && deletedAt < last))
   }
 
   /**

@@ -36,6 +36,10 @@ class Process {
     this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
+    /** A call near which it is killed. */
+    this.lastCall = ''
+    /** A call at which it is stopped, and for how many milliseconds. */
+    this.stopsAt = { name: '', time: 0 }
     /** Whether the power is cut then. */
     this.endsWithPower = false
     this.calls = new Calls(this)
@@ -178,16 +182,19 @@ class Process {
    * @param {(err: any) => void} cb
    */
   syncLater (name, fd, cb) {
-    if (!this.countCall()) return
+    if (!this.countCall(name)) return
     const { world } = this
     let fault = world.faultOf(this, name, [fd])
     let finish = (_) => false
+    const inode = this.calls.files.get(fd)?.inode
     try {
       finish = world.disk.startSync(this.calls.file(fd, name))
     } catch (err) {
       fault = err
     }
+    if (inode !== undefined) inode.syncs++
     world.timeline.add(world.latency('fsync'), () => {
+      if (inode !== undefined) inode.syncs--
       if (finish(fault === null)) fault ??= failure('EIO', name, '')
       this.after(world.latency('answer'), () => cb(fault))
     })
@@ -236,6 +243,15 @@ class Process {
    * @returns {boolean} whether it is alive
    */
   countCall (name = '', apply) {
+    if (name === this.stopsAt.name && !this.isStopped) {
+      this.stopsAt.name = ''
+      this.stop()
+      this.world.timeline.add(this.stopsAt.time, () => this.continue())
+    }
+    if (name === this.lastCall) {
+      this.lastCall = ''
+      this.callsToLive = 1 + this.random.below(5)
+    }
     if (this.isAlive && --this.callsToLive > 0) return true
     if (this.isAlive && apply !== undefined) this.tear(name, apply, true)
     if (this.isAlive) this.world.kill(this, 'at a call of the system')

@@ -21,18 +21,28 @@ const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 const BLOCKS = [64, 128, 512, 4096]
 const LARGE_BLOCKS = [12288, 12288, 65536]
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.1, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.1, wait: 0.1 }
+/** The weight of what is rare in most runs, and common in one. */
+const THEME = 4
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 const SYNCS = ['fsync', 'fdatasync']
 /** What is done in a storm: few things often, since another one can make up for what is missing. */
-const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get'], ['append', 'consume', 'consume'], ['append', 'delete', 'compact', 'read']]
+const STORMS = [['append'], ['append', 'sync'], ['append', 'append', 'consume'], ['delete', 'sync'], ['delete'], ['append', 'trim'], ['append', 'delete', 'deleteSeveral', 'sync', 'trim', 'get'], ['append', 'consume', 'consume'], ['append', 'delete', 'compact', 'read']]
 /** The same where arrays take several writes: an fsync can start, and a write fail, between two of them. */
-const BULK_STORM = ['bulk', 'append', 'append', 'sync', 'sync', 'sync']
+const BULK_STORMS = [['bulk', 'append', 'append', 'sync', 'sync', 'sync'], ['bulk', 'compact', 'read', 'follow']]
+/** What a command does beside others. */
+const OF_COMMANDS = ['read', 'append', 'append', 'delete', 'deleteSeveral', 'sync', 'trim', 'compact']
+/** Calls near which a process is killed: those between which something is broken for a moment. */
+const LAST_CALLS = ['rename', 'unlink', 'ftruncate', 'fsync', 'fdatasync', 'punch', 'open']
+/** Calls at which a process is stopped. */
+const ANY_CALLS = ['stat', 'fstat', 'read', 'open', 'write', 'fdatasync']
+/** Files of which calls fail. */
+const FILES = ['log', 'log', 'log.meta', 'log.unfinished']
 /** Milliseconds after which the owner forgets a client that is not connected, and a few more. */
 const FORGOTTEN_AFTER = 62_000
 /** Power cuts and kills of a run that follow at once on an answer. */
@@ -100,6 +110,12 @@ class Simulation {
     this.model = new Model((problem) => world.problem(problem), this.options.retain !== undefined)
     this.readOptions = { checksum: this.options.checksum, large, blocking: this.options.blocking, cacheSize: this.options.cacheSize, ...(this.blockSize > pageSize ? { validate: isWhole } : {}) }
     this.isShared = random() < 0.6
+    // only commands write the log, so it is closed most of the time
+    this.isVisited = !this.isShared && randomFrom(seed + 5)() < 0.3
+    // of how many of the last records some is deleted, mostly; 0: any
+    this.focus = randomFrom(seed + 6).pick([0, 0, 10, 40])
+    // how often what comes after a crash is killed, too
+    this.killsAgain = randomFrom(seed + 7).pick([0, 0, 0.1, 0.5])
     this.largest = this.blockSize - 14
     world.lostEvents = random.pick([0, 0, 0.1, 1])
     world.shortWrites = random.pick([0, 0, 0, 0.02, 0.3])
@@ -120,7 +136,14 @@ class Simulation {
     this.cutsPower = random.pick([0, 0, 0.05, 0.5])
     this.kills = random.pick([0, 0, 0.02, 0.2])
     this.struck = random.pick(STRUCK)
-    if (world.hasSmallLimits) for (const weight of this.weights) if (weight[0] === 'storm') weight[1] = 2
+    // or one of the rare things is common
+    const rare = this.weights.filter(([name]) => WEIGHTS[name] < 1)
+    const theme = randomFrom(seed + 8).pick(rare)
+    if (seed % 2 === 0) theme[1] = THEME
+    for (const weight of this.weights) {
+      if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
+      if (this.isVisited && ['command', 'stop'].includes(weight[0])) weight[1] = { command: 20, stop: 2 }[weight[0]]
+    }
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
@@ -162,9 +185,9 @@ class Simulation {
     // the name of a directory need not be durable if the process that has created it was killed at once
     for (const name of ['data', 'backups']) world.disk.change(world.disk.root, { [name]: world.disk.create('directory', 0o755) })
     world.disk.startSync({ inode: world.disk.root, failedSyncs: 0 })()
-    const writers = this.isShared ? 2 + random.below(3) : 1
+    const writers = this.isVisited ? 0 : this.isShared ? 2 + random.below(3) : 1
     for (let i = 0; i < writers; i++) this.add(this.isShared ? 'shared' : 'alone')
-    for (let i = random.below(3); i > 0; i--) this.add('reader')
+    for (let i = random.below(3) + Number(this.isVisited); i > 0; i--) this.add('reader')
     const middle = random() < 0.2 ? random.below(steps.length) : -1
     for (const step of steps) {
       if (world.problems.length > 0) break
@@ -209,7 +232,7 @@ class Simulation {
   step () {
     const { random } = this
     this.operations++
-    if (this.lasting.length === 0) return this.add(this.isShared ? 'shared' : 'alone')
+    if (this.lasting.length === 0) return this.add(this.isVisited ? 'reader' : this.isShared ? 'shared' : 'alone')
     const shut = this.lasting.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
     if (shut.length > 0 && random() < 0.2) return random.pick(shut).open()
     const open = this.lasting.filter(({ isOpen, process }) => isOpen && !process.isStopped)
@@ -218,7 +241,15 @@ class Simulation {
     if (member.isBroken) return member.close()
     const name = this.draw()
     if (OF_THE_WORLD.includes(name)) this[name](random.pick(this.lasting))
-    else if (member.pending.size <= MAX_PENDING && (member.role !== 'reader' || OF_READERS.includes(name))) this[name](member)
+    else this.do(name, member)
+  }
+
+  /**
+   * @param {string} name
+   * @param {Member} member
+   */
+  do (name, member) {
+    if (member.pending.size <= MAX_PENDING && (member.role !== 'reader' || OF_READERS.includes(name))) this[name](member)
   }
 
   /** @returns {string} what to do next */
@@ -253,12 +284,11 @@ class Simulation {
     member.backup(backup, backup.needsFull || this.random() < 0.2)
   }
 
-  /** A command beside the others, which does not share the log. */
+  /** A command beside the others. */
   command () {
     const { random } = this
-    const isReader = random() < 0.5
-    const member = this.add(isReader ? 'reader' : 'alone')
-    member.runCommand(isReader ? [] : Array.from({ length: random.below(4) }, () => 12 + random.below(this.largest - 12)))
+    const role = this.isVisited ? 'alone' : random.pick(['reader', 'alone', 'shared'])
+    this.add(role).runCommand(Array.from({ length: random.below(6) }, () => random.pick(OF_COMMANDS)))
   }
 
   /** A process ends without waiting for what it has called. */
@@ -279,7 +309,8 @@ class Simulation {
 
   killSoon (member) {
     const { process } = member
-    process.callsToLive = 1 + this.random.below(60)
+    if (this.random() < 0.5) process.callsToLive = 1 + this.random.below(60)
+    else process.lastCall = this.random.pick(LAST_CALLS)
     process.endsWithPower = this.random() < 0.3
     this.world.note(`process ${process.pid} is killed soon`)
   }
@@ -314,7 +345,8 @@ class Simulation {
   known (member) {
     const { id } = member.log.flumelog
     const entries = [...this.model.entries.values()].filter(entry => entry.seq !== -1 && entry.id === id)
-    return entries.length === 0 ? null : this.random.pick(entries)
+    if (entries.length === 0) return null
+    return this.random.pick(this.focus > 0 && this.random() < 0.8 ? entries.slice(-this.focus) : entries)
   }
 
   delete (member) {
@@ -344,9 +376,11 @@ class Simulation {
   }
 
   kill (member) {
+    if (!member.process.isAlive) return
     this.world.kill(member.process)
     if (member.isCommand || this.random() >= 0.9) return
     const next = this.add(member.role)
+    if (this.random() < this.killsAgain) this.killSoon(next)
     // what it finds is in the page cache only
     if (member.role === 'reader' || this.random() < 0.5) return
     this.later(1 + this.random() * 20, () => {
@@ -356,6 +390,10 @@ class Simulation {
 
   stop (member) {
     const { process, name } = member
+    if (this.random() < 0.5) {
+      process.stopsAt = { name: this.random.pick(ANY_CALLS), time: this.random.pick([1, 10, 100]) }
+      return
+    }
     this.world.note(`${name} is stopped`)
     process.stop()
     this.world.timeline.add(this.random.pick([1, 100, 5000]), () => {
@@ -372,28 +410,37 @@ class Simulation {
     model.powerCut()
     for (const cursor of this.cursors) cursor.powerCut()
     this.generation.powerCut()
-    for (const role of roles) this.add(role)
+    for (const role of roles) {
+      const member = this.add(role)
+      if (this.random() < this.killsAgain) this.killSoon(member)
+    }
   }
 
-  /** A process that has just appended is away for so long that the owner forgets it, and others come. */
+  /** A process that has just appended is away, perhaps for so long that the owner forgets it, and others come. */
   leave (member) {
-    const { random, world } = this
+    const { random, world, writer } = this
     const { process, name } = member
+    const time = random.pick([100, 3000, FORGOTTEN_AFTER])
+    if (writer !== undefined && writer !== member && random() < 0.5) {
+      this.fail(writer.process, SYNCS, { file: 'log' })
+      this.later(random() * 10, () => this.add('shared').runCommand(['append']))
+      this.later(random() * 50, () => { if (writer.isOpen) writer.close() })
+    }
     if (member.isOpen && member.role !== 'reader' && member.pending.size <= MAX_PENDING) this.append(member)
     this.later(random() * 2, () => {
       world.note(`${name} is away`)
       this.disconnect(member)
       process.stop()
-      this.later(FORGOTTEN_AFTER, () => {
+      this.later(time, () => {
         const others = this.lasting.filter((other) => other !== member && other.role !== 'reader')
         if (others.length > 1) this.kill(random.pick(others))
       })
-      world.timeline.add(FORGOTTEN_AFTER + 1000, () => {
+      world.timeline.add(time + 1000, () => {
         world.note(`${name} is back`)
         process.continue()
       })
     })
-    if (random() < 0.8) this.waits = FORGOTTEN_AFTER + 3000
+    if (random() < 0.8) this.waits = time + 3000
   }
 
   wait () {
@@ -409,13 +456,13 @@ class Simulation {
   strike (member, what, isDurable) {
     const { random } = this.world
     if (this.isHealing) return
-    const isAftershock = isDurable && this.aftershocks > 0 && random() < 0.3
+    const isAftershock = this.aftershocks > 0 && random() < (isDurable ? 0.3 : 0.1)
     if (!isAftershock && (this.strikes === MAX_STRIKES || !this.struck.test(what))) return
-    const cuts = isAftershock || (isDurable && random() < this.cutsPower)
+    const cuts = isAftershock ? isDurable || random() < 0.5 : isDurable && random() < this.cutsPower
     if (!cuts && random() >= this.kills) return
     if (isAftershock) this.aftershocks--
     else this.strikes++
-    this.later(random.pick([0, 0, 0.2, 2]), () => cuts ? this.cutPower() : this.kill(member))
+    this.later(random.pick([0, 0, 0.2, 2]), () => cuts ? this.cutPower() : this.kill(isAftershock ? this.writer ?? member : member))
   }
 
   /** The owner ends, or is not there for a while, when it has stored some of what the others have sent, and has not said so. */
@@ -435,12 +482,15 @@ class Simulation {
   storm (member) {
     const { random } = this
     const length = random.pick([0.5, 3, 10])
-    const names = this.world.hasSmallLimits && random() < 0.5 ? BULK_STORM : random.pick(STORMS)
-    for (let calls = 1 + random.below(names === BULK_STORM ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names)))
+    // all of it in one process, or anywhere
+    const own = random() < 0.5 ? member : null
+    const isBulk = this.world.hasSmallLimits && random() < 0.5
+    const names = random.pick(isBulk ? BULK_STORMS : STORMS)
+    for (let calls = 1 + random.below(isBulk ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names), own))
     const fault = random()
     const isFaulty = fault < 0.7
-    if (isFaulty && names === BULK_STORM) this.later(random() * length / 2, () => this.failOneWrite())
-    else if (isFaulty) this.later(random() * length / 2, () => this[fault < 0.2 ? 'failCalls' : fault < 0.4 ? 'failDisk' : 'failSync'](member))
+    if (isFaulty && isBulk) this.later(random() * length / 2, () => this.failOneWrite())
+    else if (isFaulty) this.later(random() * length / 2, () => this[fault < 0.2 ? 'failCalls' : fault < 0.4 ? 'failDisk' : 'failSync'](member, own !== null))
     const end = random()
     // what is broken shows after it was called whole
     const until = isFaulty ? (0.5 + random()) * length : random() * length
@@ -448,9 +498,13 @@ class Simulation {
     else if (end < 0.7) this.later(until, () => this.kill(member))
   }
 
-  callSomewhere (name) {
+  /**
+   * @param {string} name
+   * @param {Member | null} [own] who calls it, if that is possible
+   */
+  callSomewhere (name, own = null) {
     const open = this.lasting.filter(({ isOpen, isBroken, role, pending, process }) => isOpen && !isBroken && !process.isStopped && pending.size <= MAX_PENDING && (role !== 'reader' || OF_READERS.includes(name)))
-    if (open.length > 0) this[name](this.random.pick(open))
+    if (open.length > 0) this[name](own !== null && open.includes(own) ? own : this.random.pick(open))
   }
 
   /** The connections of a process are lost, and it lives. */
@@ -489,7 +543,9 @@ class Simulation {
 
   /** A few calls of a process fail. */
   failCalls ({ process }) {
-    this.fail(process, this.random.pick([['write', 'writev'], ['write', 'writev', 'ftruncate'], CHANGES]), 1 + this.random.below(3))
+    const { random } = this
+    const names = random.pick([['write', 'writev'], ['write', 'writev', 'ftruncate'], CHANGES])
+    this.fail(process, names, { count: random.pick([1, 2, 3, 20]), share: random.pick([0.5, 1]), file: random() < 0.5 ? random.pick(FILES) : null })
     this.crashSoon(process)
   }
 
@@ -497,7 +553,7 @@ class Simulation {
   failDisk () {
     const { random, writer } = this
     if (writer === undefined) return
-    this.failLog(writer, ['write', 'writev', 'ftruncate'], 0, 2 + random.below(3))
+    this.fail(writer.process, ['write', 'writev', 'ftruncate'], { file: random.pick(FILES), count: 2 + random.below(3) })
     for (let calls = 1 + random.below(3); calls > 0; calls--) this.later(random(), () => this.callSomewhere('append'))
     // what could not be truncated is left to recovery
     if (random() < 0.8) this.later(random() * random.pick([2, 5, 20]), () => this.kill(writer))
@@ -512,26 +568,17 @@ class Simulation {
   failOneWrite () {
     const { writer } = this
     if (writer === undefined) return
-    this.failLog(writer, ['write', 'writev'], this.random.below(5), 2)
+    const duringSync = this.random() < 0.5
+    this.fail(writer.process, ['write', 'writev'], { file: 'log', skipped: duringSync ? 0 : this.random.below(5), count: 2, duringSync })
   }
 
-  /**
-   * Calls of a process that change the log's file, or FILE.meta, fail, one after the other.
-   * @param {Member} member
-   * @param {string[]} names
-   * @param {number} skipped so many do not
-   * @param {number} count
-   */
-  failLog ({ process }, names, skipped, count) {
-    const { disk } = this.world
-    const file = this.random.pick(['log', 'log', 'log.meta'])
-    let calls = 0
-    this.shake()
-    this.world.fault = (caller, name, [fd]) => {
-      if (caller !== process || !names.includes(name) || process.calls.files.get(fd)?.inode !== disk.root.entries.get('data').entries.get(file)) return null
-      calls++
-      return calls > skipped && calls <= skipped + count ? 'EIO' : null
-    }
+  /** A compaction cannot remove what it has written. */
+  failCompaction () {
+    const { random, writer } = this
+    if (writer === undefined) return
+    this.fail(writer.process, random.pick([['unlink', 'rename'], CHANGES]), { file: 'log.unfinished', skipped: random.below(3), count: 20 })
+    for (let calls = 3; calls > 0; calls--) this.later(random() * 50, () => this.callSomewhere('compact'))
+    this.later(20 + random() * 100, () => { this.world.fault = () => null })
   }
 
   /** Something fails from now on. */
@@ -540,10 +587,11 @@ class Simulation {
     this.aftershocks = AFTERSHOCKS
   }
 
-  failSync (member) {
+  failSync (member, isOwn = false) {
     const { random, writer } = this
-    if (writer !== undefined && random() < 0.7) this.failLog(writer, SYNCS, random.below(2), 1)
-    else this.fail(member.process, SYNCS, 1)
+    const duringSync = random() < 0.3
+    const file = duringSync ? 'log' : random.pick(FILES)
+    this.fail((!isOwn && random() < 0.6 ? writer ?? member : member).process, SYNCS, { file: random() < 0.8 ? file : null, skipped: random.below(2), duringSync })
   }
 
   /** Most of what a fault has broken is repaired by what comes next. */
@@ -555,10 +603,27 @@ class Simulation {
     else if (crash < 0.6 && member !== undefined) this.later(random() * random.pick([2, 20]), () => this.kill(member))
   }
 
-  fail (process, names, count) {
+  /**
+   * Calls of a process fail, one after the other.
+   * @param {import('./process').Process} process
+   * @param {string[]} names
+   * @param {object} which
+   * @param {string | null} [which.file] in the log's folder; null: any
+   * @param {number} [which.skipped] so many do not
+   * @param {number} [which.count]
+   * @param {number} [which.share] of them that fail
+   * @param {boolean} [which.duringSync] only while an fsync of the file is in progress
+   */
+  fail (process, names, { file = null, skipped = 0, count = 1, share = 1, duringSync = false }) {
     this.shake()
-    this.world.fault = (caller, name) => {
-      if (caller !== process || !names.includes(name) || count === 0 || this.random() < 0.5) return null
+    const { entries } = this.world.disk.find('/data', 'ls')
+    this.world.fault = (caller, name, [where]) => {
+      if (caller !== process || count === 0 || !names.includes(name)) return null
+      const inode = caller.calls.files.get(where)?.inode
+      if (file !== null && (inode === undefined ? where !== `/data/${file}` : inode !== entries.get(file))) return null
+      if (duringSync && !(Number(inode?.syncs) > 0)) return null
+      if (share < 1 && this.random() >= share) return null
+      if (skipped-- > 0) return null
       count--
       return 'EIO'
     }
@@ -592,6 +657,7 @@ class Simulation {
     for (const { process } of this.alive) {
       process.continue()
       process.callsToLive = Infinity
+      process.lastCall = process.stopsAt.name = ''
     }
     if (!this.lasting.some(({ role }) => role !== 'reader')) this.add(this.isShared ? 'shared' : 'alone')
     const isQuiet = () => this.alive.every(({ pending }) => pending.size === 0)
@@ -743,6 +809,7 @@ class Simulation {
    */
   checkFinished ({ name }, { what, records, shown }, present) {
     const seen = new Set(records.map(({ text }) => this.model.entries.get(text)))
+    for (const entry of seen) if (entry?.state === 'refused') this.world.problem(`${name}, ${what}: ${nameOf(entry)} was given, though its append got an error`)
     for (const entry of shown) {
       if (!seen.has(entry) && this.wasThere(entry) && present.includes(entry)) this.world.problem(`${name}, ${what}: ${nameOf(entry)} at ${entry.seq} was not given, ${records.length} were`)
     }
