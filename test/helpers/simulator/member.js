@@ -633,10 +633,12 @@ class LiveStream {
 
   async run () {
     const { member, log } = this
-    const { process } = member
-    member.note('follows')
+    const { process, simulation: { world: { random } } } = member
+    // a process without one is told of changes, and does not look for them
+    const limit = random() < 0.5 ? Infinity : 1 + random.below(30)
+    member.note(`follows${limit === Infinity ? '' : `, for ${limit} records`}`)
     try {
-      for await (const { seq, value } of log.stream({ live: true })) {
+      for await (const { seq, value } of log.stream(limit === Infinity ? { live: true } : { live: true, limit })) {
         if (!process.isAlive) return
         this.records.push({ seq, text: String(value) })
         member.checkAcknowledged(this.records.slice(-1))

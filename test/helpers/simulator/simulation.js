@@ -140,9 +140,11 @@ class Simulation {
     const rare = this.weights.filter(([name]) => WEIGHTS[name] < 1)
     const theme = randomFrom(seed + 8).pick(rare)
     if (seed % 2 === 0) theme[1] = THEME
+    // who is stopped often misses what is done and undone meanwhile
+    else if (seed % 4 === 1) for (const weight of this.weights) if (weight[0] === 'stop') weight[1] = 3 * THEME
     for (const weight of this.weights) {
       if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
-      if (this.isVisited && ['command', 'stop'].includes(weight[0])) weight[1] = { command: 20, stop: 2 }[weight[0]]
+      if (this.isVisited && weight[0] === 'stop') weight[1] = THEME
     }
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
@@ -232,6 +234,7 @@ class Simulation {
   step () {
     const { random } = this
     this.operations++
+    if (this.isVisited && random() < 0.1) return this.command()
     if (this.lasting.length === 0) return this.add(this.isVisited ? 'reader' : this.isShared ? 'shared' : 'alone')
     const shut = this.lasting.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
     if (shut.length > 0 && random() < 0.2) return random.pick(shut).open()
@@ -288,7 +291,7 @@ class Simulation {
   command () {
     const { random } = this
     const role = this.isVisited ? 'alone' : random.pick(['reader', 'alone', 'shared'])
-    this.add(role).runCommand(Array.from({ length: random.below(6) }, () => random.pick(OF_COMMANDS)))
+    this.add(role).runCommand(Array.from({ length: random.below(10) }, () => random.pick(OF_COMMANDS)))
   }
 
   /** A process ends without waiting for what it has called. */
@@ -396,7 +399,7 @@ class Simulation {
     }
     this.world.note(`${name} is stopped`)
     process.stop()
-    this.world.timeline.add(this.random.pick([1, 100, 5000]), () => {
+    this.world.timeline.add(this.random.pick([1, 10, 10, 100, 100, 5000]), () => {
       this.world.note(`${name} goes on`)
       process.continue()
     })
