@@ -157,7 +157,8 @@ function search (what) {
 function run (cwd, seed, time, most = Infinity) {
   const args = ['test/simulator/simulator.js', '--first', '--progress', '--seed', String(seed), '--minutes', String(time / 60), ...(most === Infinity ? [] : ['--runs', String(most)])]
   // one that never ends is ended by its limit
-  const { stdout, stderr, status } = spawnSync('sh', ['-c', `ulimit -t ${Math.ceil(time + 60)}; exec "$0" "$@"`, process.execPath, ...args], { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
+  const { stdout, stderr, status, signal } = spawnSync('sh', ['-c', `ulimit -t ${Math.ceil(time + 60)}; exec "$0" "$@"`, process.execPath, ...args], { cwd, encoding: 'utf8', maxBuffer: 2 ** 28 })
+  if (signal === 'SIGTERM') throw new Error('the run was ended from outside')
   const starts = [...stdout.matchAll(/^run (\d+) after (\S+) seconds$/gm)]
   const runs = starts.length
   const failure = /^seed \d+: .*/m.exec(stdout)
