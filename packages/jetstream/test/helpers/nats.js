@@ -59,14 +59,17 @@ process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
 let guard = null
 
 function tellGuard () {
-  if (guard === null) {
-    guard = spawn('sh', ['-c', 'while read -r pids; do last=$pids; done; kill -KILL $last 2>/dev/null'], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-    guard.unref()
-    // Deno's has none
-    guard.stdin.unref?.()
-    guard.stdin.on('error', () => {})
+  const pids = [...running].map(({ pid }) => pid).join(' ')
+  if (guard !== null) {
+    guard.stdin.write(`${pids}\n`)
+    return
   }
-  guard.stdin.write(`${[...running].map(({ pid }) => pid).join(' ')}\n`)
+  // it knows the first one from the start: Bun may write later, when this process has been killed
+  guard = spawn('sh', ['-c', 'last=$0; while read -r pids; do last=$pids; done; kill -KILL $last 2>/dev/null', pids], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  guard.unref()
+  // Deno's has none
+  guard.stdin.unref?.()
+  guard.stdin.on('error', () => {})
 }
 
 class Server {
