@@ -249,7 +249,7 @@ class Sharing {
   giveUp () {
     const { context: { file }, connection, remote, timeout } = this
     const error = errors.unreachable(file.filename, timeout, this.problem ?? undefined)
-    if (this.opened === null && connection !== null) this.problem = error
+    if (this.role === null && connection !== null) this.problem = error
     remote.giveUp(error)
     connection?.close()
     remote.settle()
@@ -424,7 +424,7 @@ class Sharing {
 
   /** Whether this process has to stay alive for its callers. */
   get mustHold () {
-    return this.isHeld || this.remote.isPending || this.opened === null
+    return this.isHeld || this.remote.isPending || this.role === null
   }
 
   updateHold () {
@@ -433,7 +433,7 @@ class Sharing {
     this.owner?.server.hold(this.isHeld)
     if (mustHold) this.pauseTimer?.ref()
     else this.pauseTimer?.unref()
-    this.silence.watch(this.role !== 'owner' && !this.isClosed && (this.remote.isPending || this.opened === null))
+    this.silence.watch(this.role !== 'owner' && !this.isClosed && (this.remote.isPending || this.role === null))
   }
 
   // Ends
