@@ -5,7 +5,6 @@
 
 const { promised } = require('../callbacks')
 const errors = require('../errors')
-const { problemOf } = require('../read/get')
 const { openWriter } = require('../space/open-writer')
 const { KnownClients } = require('./known-clients')
 const { Server } = require('./server')
@@ -92,9 +91,7 @@ class Owner {
    * @param {() => void} first appends what comes before what they send
    */
   serve (first) {
-    const { writer } = this
-    const { blocks } = writer
-    this.server.open({ writer, blocks, problemOf: seq => problemOf(blocks, seq), compact: id => this.compact(id) }, first)
+    this.server.open({ writer: this.writer, compact: id => this.compact(id) }, first)
   }
 
   /**

@@ -7,6 +7,7 @@ const layout = require('../format/layout')
 const errors = require('../errors')
 const { callBack } = require('../callbacks')
 const { SingleTimer } = require('../clock')
+const { problemOf } = require('../read/get')
 const frames = require('./frames')
 const { Session } = require('./session')
 
@@ -20,8 +21,6 @@ const CLOSE_TIMEOUT = 1000
  *
  * @typedef {object} OpenLog what the server needs of a log that is open for writing
  * @property {import('../write/writer').Writer} writer
- * @property {import('../read/block-cache').BlockCache} blocks
- * @property {(seq: unknown) => Error | null} problemOf why a record cannot be deleted
  * @property {(id: string) => Promise<import('../space/types').Compacted>} compact the log that has this id
  *
  * @typedef {Omit<import('./frames').AppendHeader, 'answered'> & { records: Buffer }} Batch records of one frame, with their lengths: all of them are stored, in a row, or none
@@ -82,7 +81,7 @@ class Server {
     const hello = /** @type {import('./frames').Hello} */ (session.hello)
     if (this.log === null) return
     // it has to follow a compaction first
-    if (hello.log !== null && hello.log !== this.log.blocks.id) return session.end()
+    if (hello.log !== null && hello.log !== this.log.writer.blocks.id) return session.end()
     let known
     try {
       known = this.clients.welcome(hello)
@@ -109,7 +108,7 @@ class Server {
   welcome (session, isUnknown) {
     const client = /** @type {import('./known-clients').KnownClient} */ (session.client)
     if (session.isOver || client.session !== session) return
-    const { blocks: { id, checksum, blockSize } } = /** @type {OpenLog} */ (this.log)
+    const { id, checksum, blockSize } = /** @type {OpenLog} */ (this.log).writer.blocks
     client.highest = client.stored
     session.isWelcome = true
     session.answer(frames.WELCOME, { version: frames.VERSION, checksum, isUnknown, blockSize, window: frames.WINDOW, runs: client.runs, id })
@@ -157,7 +156,7 @@ class Server {
    * @param {Answer} answer
    */
   execute ({ request, ask }, answer) {
-    const { writer, problemOf, compact } = /** @type {OpenLog} */ (this.log)
+    const { writer, compact } = /** @type {OpenLog} */ (this.log)
     /** @type {(err?: Error | null, result?: any) => void} */
     const cb = (error, result) => {
       // the owner closes the log, not the client, which asks the next owner
@@ -170,7 +169,7 @@ class Server {
       case 'trim': return writer.trim(ask.offset, cb)
       case 'compact': return callBack(compact(ask.id), cb)
       case 'delete': {
-        const problem = problemOf(ask.seq)
+        const problem = problemOf(writer.blocks, ask.seq)
         return problem === null ? writer.delete(ask.seq, cb) : process.nextTick(cb, problem)
       }
       case 'deleteRange': {
@@ -187,7 +186,7 @@ class Server {
    * @throws flumelog:protocol
    */
   checkRecords (records, count, isAtomic) {
-    const { blockSize, checksum } = /** @type {OpenLog} */ (this.log).blocks
+    const { blockSize, checksum } = /** @type {OpenLog} */ (this.log).writer.blocks
     const most = layout.maxRecordSize(blockSize, checksum)
     if (isAtomic && records.length > most + layout.FRAME_SIZE) {
       throw errors.protocol(`an atomic batch of ${records.length} bytes does not fit a block of ${blockSize}`)

@@ -6,6 +6,7 @@
 const { promised } = require('../callbacks')
 const { patchesOf } = require('../format/deletions')
 const { writePatch } = require('../recovery/punch-head')
+const { promises } = require('../storage/promisified-file')
 
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
@@ -18,7 +19,7 @@ class RecordedDeletions {
    */
   constructor (writer) {
     this.writer = writer
-    this.file = writer.file
+    this.io = promises(writer.file)
     this.blocks = writer.blocks
     /** By block. @type {Map<number, Deletion[]>} */
     this.pending = new Map()
@@ -70,13 +71,9 @@ class RecordedDeletions {
 
   /** Few blocks: when much is listed, the list is emptied before more is added. */
   async writeZeros () {
-    const { blocks, file, writer } = this
-    const target = {
-      write: (/** @type {number} */ offset, /** @type {Buffer} */ data) => promised(cb => file.write(offset, data, cb)),
-      punch: (/** @type {number} */ offset, /** @type {number} */ length) => promised(cb => file.punch(offset, length, cb))
-    }
+    const { blocks, io, writer } = this
     for (const [number, deletions] of [...this.pending]) {
-      for (const patch of this.writesFor(number, deletions)) await writePatch(target, patch, blocks.blockSize)
+      for (const patch of this.writesFor(number, deletions)) await writePatch(io, patch, blocks.blockSize)
       this.coveredBy = writer.durability.startedSync + 1
       writer.metadata.applied(deletions, this.coveredBy)
       this.pending.delete(number)

@@ -15,6 +15,7 @@ const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { punchHead } = require('../recovery/punch-head')
+const { promises } = require('../storage/promisified-file')
 
 /** Bytes that are freed at a time, so that appends do not wait long. */
 const SLICE_SIZE = 16 * 1024 * 1024
@@ -32,7 +33,7 @@ class Trimmer {
   /** @param {import('../write/writer').Writer} writer */
   constructor (writer) {
     this.writer = writer
-    this.file = writer.file
+    this.io = promises(writer.file)
     this.blocks = writer.blocks
     this.punched = this.zeros = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */
@@ -170,7 +171,7 @@ class Trimmer {
 
   /** Frees blocks in front of the log's start: all of them, or as many as do not take long. */
   async punchSome () {
-    const { blocks, file, punched, writer } = this
+    const { blocks, io, punched, writer } = this
     const { durability } = writer
     if (punched === blocks.start) return
     await writer.metadata.sync()
@@ -178,11 +179,7 @@ class Trimmer {
     writer.clients.rewritten()
     const to = Math.min(blocks.start, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
     this.zeros = this.durable
-    await punchHead({
-      write: (offset, data) => promised(cb => file.write(offset, data, cb)),
-      punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
-      sync: () => promised(cb => durability.syncAll(cb))
-    }, punched, to, blocks.blockSize)
+    await punchHead({ ...io, sync: () => promised(cb => durability.syncAll(cb)) }, punched, to, blocks.blockSize)
     this.punched = to
     if (to === blocks.start) this.isUrgent = false
     this.coveredBy = durability.startedSync + 1
