@@ -29,6 +29,8 @@ const MAX_LISTED = 32 * 1024
 /** Bytes that a deletion, and a record of it, take. */
 const DELETION_SIZE = 70
 const RECORD_SIZE = 14
+/** What a hole counts: a list has 64 at most, which are freed at a time, so that appends do not wait long. */
+const HOLE_SIZE = MAX_LISTED / 64
 
 class MetadataKeeper {
   /**
@@ -191,7 +193,7 @@ class MetadataKeeper {
   /** @param {Deletion[]} deletions */
   keepOnly (deletions) {
     this.deletions = new Map(deletions.map(deletion => [deletion, Number(this.deletions.get(deletion))]))
-    this.listedBytes = deletions.reduce((sum, { records }) => sum + DELETION_SIZE + RECORD_SIZE * records.length, 0)
+    this.listedBytes = deletions.reduce((sum, deletion) => sum + listedSize(deletion), 0)
   }
 
   /**
@@ -211,7 +213,7 @@ class MetadataKeeper {
       this.lastNumber += deletions.length
       for (const deletion of deletions) {
         this.deletions.set(deletion, Infinity)
-        this.listedBytes += DELETION_SIZE + RECORD_SIZE * deletion.records.length
+        this.listedBytes += listedSize(deletion)
       }
       this.hasUnsynced = true
     })
@@ -340,6 +342,11 @@ class MetadataKeeper {
       metadata.append(closed, true)
     })
   }
+}
+
+/** @param {Deletion} deletion */
+function listedSize ({ isHole, records }) {
+  return isHole ? HOLE_SIZE : DELETION_SIZE + RECORD_SIZE * records.length
 }
 
 module.exports = { MetadataKeeper }
