@@ -69,6 +69,8 @@ class Disk {
     this.capacity = Infinity
     this.used = 0
     this.pageSize = PAGE_SIZE
+    /** Whether an fsync of a file has failed. */
+    this.hasFailedSyncs = false
     this.root = this.create('directory', 0o755)
   }
 
@@ -211,6 +213,7 @@ class Disk {
       else {
         inode.content.failSync(state)
         inode.failedSyncs++
+        this.hasFailedSyncs = true
       }
       const hasFailed = file.failedSyncs !== inode.failedSyncs
       file.failedSyncs = inode.failedSyncs

@@ -521,8 +521,9 @@ class Member {
         for (const entry of expected) entry.isDurable = true
         await this.checkBackup(backup)
       } catch (err) {
-        if (!process.isAlive || err.code !== 'flumelog:invalid' || full || simulation.compactions === 0) throw err
-        // nothing of it is left in the log, or it is from before two compactions
+        const mayBeOther = simulation.compactions > 0 || simulation.world.disk.hasFailedSyncs
+        if (!process.isAlive || err.code !== 'flumelog:invalid' || full || !mayBeOther) throw err
+        // nothing of it is left in the log, it is from before two compactions, or it has what a failed fsync and a power cut have taken from the log
         this.note(err.message)
         backup.needsFull = true
       } finally {
