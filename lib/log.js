@@ -442,6 +442,8 @@ class Log {
     if (sharing !== null) await sharing.close().catch(err => { failure ??= err })
     else if (writer !== null) await attempt(cb => writer.close(cb))
     opened.follower?.close()
+    // it may have another file open, to which the log was compacted
+    await opened.follower?.stop()
     opened.blocks.close()
     this.compacting.close()
     this.streams.close()

@@ -56,8 +56,8 @@ class Follower {
     this.failure = null
     /** This process may be about to write the log: nothing is read. */
     this.isStopped = false
-    /** Called when no poll is in progress. @type {(() => void) | null} */
-    this.onstopped = null
+    /** Called when no poll is in progress. @type {Array<() => void>} */
+    this.stopping = []
     /** Whether a reader waits for more. */
     this.isHeld = false
     /** Up to here this process was told that its own appends are acknowledged. */
@@ -205,7 +205,7 @@ class Follower {
 
   pollEnded () {
     this.running = false
-    this.onstopped?.()
+    callAll(this.stopping.splice(0), null)
   }
 
   async advance () {
@@ -270,8 +270,7 @@ class Follower {
   /** @returns {Promise<void>} resolves when the file is not being read any more; readers that wait go on waiting */
   async stop () {
     this.isStopped = true
-    if (this.running) await new Promise(resolve => { this.onstopped = () => resolve(null) })
-    this.onstopped = null
+    if (this.running) await new Promise(resolve => this.stopping.push(() => resolve(null)))
   }
 
   /** It has not become the writer. */
