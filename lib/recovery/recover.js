@@ -4,7 +4,7 @@
 
 const { seal } = require('../format/layout')
 const { isZeros } = require('../format/zeros')
-const { punchHead, writePatch } = require('./punch-head')
+const { punchHead, writePatch } = require('./free-blocks')
 
 /** Bytes that are written again at a time. */
 const REWRITE_SIZE = 1024 * 1024

@@ -29,7 +29,7 @@ const MAX_LISTED = 32 * 1024
 /** Bytes that a deletion, and a record of it, take. */
 const DELETION_SIZE = 70
 const RECORD_SIZE = 14
-/** What a hole counts: a list has 64 at most, which are freed at a time, so that appends do not wait long. */
+/** Bytes that a hole counts as, more than it takes: at most 64 are listed, and freed at a time, so that appends do not wait long. */
 const HOLE_SIZE = MAX_LISTED / 64
 
 class MetadataKeeper {

@@ -5,7 +5,7 @@
 
 const { promised } = require('../callbacks')
 const { patchesOf } = require('../format/deletions')
-const { writePatch } = require('../recovery/punch-head')
+const { writePatch } = require('../recovery/free-blocks')
 const { promises } = require('../storage/promisified-file')
 
 /** The most writes into one block; one of all of it takes about as long. */

@@ -14,7 +14,7 @@
 const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
-const { punchHead } = require('../recovery/punch-head')
+const { punchHead } = require('../recovery/free-blocks')
 const { promises } = require('../storage/promisified-file')
 
 /** Bytes that are freed at a time, so that appends do not wait long. */
