@@ -144,7 +144,7 @@ class FollowedLog {
       this.override(point)
       const next = this.tailOf(found)
       if (next.number === tail.number) return this.show(end, next)
-      const completed = await this.complete(tail).catch(ifTruncated)
+      const completed = await this.read(tail).catch(ifTruncated)
       if (follower.isOver) return
       if (completed !== null && await this.isUnchanged(end.state)) return this.show(end, next, completed)
     }
@@ -184,23 +184,13 @@ class FollowedLog {
    */
   startBlock (completed, next) {
     const { blocks, blocks: { tail } } = this
+    // or it was trimmed before all of it was shown
+    if (completed.error === null) this.assertStillThere(tail, completed)
     const isRewritten = tail.end > 0 && tail.buffer.compare(completed.buffer, 0, tail.end, 0, tail.end) !== 0
     tail.complete(completed)
     if (tail.error === null) blocks.add(tail)
     blocks.tail = next
     if (isRewritten) blocks.generation++
-  }
-
-  /**
-   * The log goes on behind the tail.
-   * @param {Block} tail
-   * @returns {Promise<Block>} all of it
-   */
-  async complete (tail) {
-    const completed = await this.read(tail)
-    // or it was trimmed before all of it was shown
-    if (completed.error === null) this.assertStillThere(tail, completed)
-    return completed
   }
 
   /**

@@ -5,7 +5,8 @@
 const tape = require('tape')
 const fs = require('fs')
 const FlumeLog = require('../..')
-const { createLog } = require('../../lib/log')
+const { isHole } = require('../../lib/format/hole')
+const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { pathFile } = require('../../lib/storage/path-file')
@@ -84,6 +85,33 @@ for (const checksum of [true, false]) {
     }
     await reader.get(seqs[8])
     t.equal(reader.log.stats().cache.misses, misses)
+    await Promise.all([reader.close(), writer.close()])
+  })
+
+  tape(`a reader follows a log of which the last block that it knows becomes a hole while it reads it: ${how}`, async (t) => {
+    const file = testFolder(t)('log')
+    // the recovery point stays, and FILE.meta lists each deletion until a block becomes a hole
+    const writer = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, checksum, sync: 'always' }))
+    const append = (i) => writer.append(data(i))
+    const [first, second] = [await append(0), await append(1)]
+    const { log: reader, sleep, wake } = sleeper(file, { checksum })
+    t.deepEqual(await indexes(reader), [0, 1])
+    sleep()
+    await writer.del(second)
+    for (let i = 2; i < 6; i++) await append(i)
+    const { log: followed } = /** @type {any} */ (logBehind(reader.log)).state.opened.follower
+    const { read } = followed
+    let isHoled = false
+    followed.read = async (tail) => {
+      if (!isHoled) await writer.del({ gte: first, lt: BLOCK_SIZE })
+      isHoled = isHole(fs.readFileSync(file).subarray(0, BLOCK_SIZE))
+      return read.call(followed, tail)
+    }
+    wake()
+    const last = await append(6)
+    t.equal((await reader.get(last))[0], 7)
+    t.ok(isHoled)
+    t.deepEqual(await indexes(reader), [4, 5, 6])
     await Promise.all([reader.close(), writer.close()])
   })
 }
