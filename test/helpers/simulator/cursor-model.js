@@ -56,20 +56,20 @@ class CursorModel {
   /**
    * A commit of the record that was given as number `count`.
    * @param {Entry} entry
-   * @returns {(isDurable: boolean) => void} to be called when it is answered
+   * @returns {(isDurable: boolean, isBehindDurable: boolean) => void} to be called when it is answered, with what a power cut cannot take: the
+   *   commit, and the records in front of the position
    */
   commit (entry) {
     const count = this.done.indexOf(entry) + 1
     this.asked = count
     for (const each of this.done.slice(0, count)) this.tried.add(each)
-    return (isDurable) => {
+    return (isDurable, isBehindDurable) => {
       this.acknowledged = Math.max(this.acknowledged, count)
       if (isDurable) {
         this.durable = this.acknowledged
         this.tried.clear()
       }
-      // a power cut cannot take a record in front of a position
-      for (const each of this.done.slice(0, count)) each.isDurable = true
+      if (isBehindDurable) for (const each of this.done.slice(0, count)) each.isDurable = true
     }
   }
 

@@ -200,6 +200,12 @@ class Member {
     if (since.value < seq) this.problem(`since is ${since.value} after a conflict with the record at ${seq}`)
   }
 
+  /** A reader cannot write again what a failed fsync of another process has left unwritten, and need not hear of that fsync. */
+  get canMakeDurable () {
+    const { filename, world: { disk } } = this.simulation
+    return this.role !== 'reader' || disk.find(filename, 'cursor').failedSyncs === 0
+  }
+
   sync () {
     this.start('sync', async () => {
       const synced = this.startSync()
@@ -285,9 +291,11 @@ class Member {
     })
   }
 
-  /** Whether it compacts the log, for itself or for a client. */
-  get isCompacting () {
-    return this.log !== null && this.process.require('./lib/log').logBehind(this.log.flumelog).compacting.current !== null
+  /** Whether it compacts the log, or deletes a range, for itself or for a client: also for one that has closed the log since, or does not wait any more. */
+  get isAtWork () {
+    if (this.log === null) return false
+    const { compacting, state: { opened } } = this.process.require('./lib/log').logBehind(this.log.flumelog)
+    return compacting.current !== null || (opened?.sharing?.owner ?? opened)?.writer?.deleter?.hasRequests === true
   }
 
   compact () {
@@ -479,7 +487,7 @@ class Member {
           await cursor.commit(records[index].seq, sync ? { sync } : {})
           if (!this.process.isAlive) return
           // a reader is not told how its log is to be synced
-          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
+          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), this.canMakeDurable)
           this.note(`${what} is at ${records[index].seq}`)
           simulation.strike(this, 'cursor', true)
         }
@@ -518,7 +526,7 @@ class Member {
         this.note(`backed up: ${JSON.stringify(result)}`)
         backup.expected = expected
         backup.deleted = deleted
-        for (const entry of expected) entry.isDurable = true
+        if (this.canMakeDurable) for (const entry of expected) entry.isDurable = true
         await this.checkBackup(backup)
       } catch (err) {
         const mayBeOther = simulation.compactions > 0 || simulation.world.disk.hasFailedSyncs

@@ -679,8 +679,7 @@ class Simulation {
       if (writer !== undefined) this.append(writer)
       await this.settle('append', isQuiet)
     }
-    // one that a client has asked for that has closed the log since
-    await this.settle('compact', () => this.alive.every(member => !member.isCompacting))
+    await this.settle('compactions and deletions', () => this.alive.every(member => !member.isAtWork))
     if (world.problems.length === 0) await this.checkAll()
   }
 
