@@ -71,16 +71,24 @@ class RecordedDeletions {
 
   /** Few blocks: when much is listed, the list is emptied before more is added. */
   async writeZeros () {
+    const written = await Promise.allSettled([...this.pending].map(([number, deletions]) => this.writeBlock(number, deletions)))
+    const failed = written.find(({ status }) => status === 'rejected')
+    if (failed !== undefined) throw /** @type {PromiseRejectedResult} */ (failed).reason
+  }
+
+  /**
+   * @param {number} number
+   * @param {Deletion[]} deletions in this block
+   */
+  async writeBlock (number, deletions) {
     const { blocks, io, writer } = this
-    for (const [number, deletions] of [...this.pending]) {
-      for (const patch of this.writesFor(number, deletions)) await writePatch(io, patch, blocks.blockSize)
-      this.coveredBy = writer.durability.startedSync + 1
-      writer.metadata.applied(deletions, this.coveredBy)
-      this.pending.delete(number)
-      blocks.overrides.delete(number)
-      // what is being read of it may be half old
-      blocks.loader.invalidate(number)
-    }
+    for (const patch of this.writesFor(number, deletions)) await writePatch(io, patch, blocks.blockSize)
+    this.coveredBy = writer.durability.startedSync + 1
+    writer.metadata.applied(deletions, this.coveredBy)
+    this.pending.delete(number)
+    blocks.overrides.delete(number)
+    // what is being read of it may be half old
+    blocks.loader.invalidate(number)
   }
 
   /**
