@@ -20,6 +20,7 @@ const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
+const { greatestBound } = require('./read/options')
 const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
@@ -361,7 +362,7 @@ class Log {
     this.whenReadable(cb, ({ blocks }) => {
       if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
       scan(this.reading, options, onRecord, cb)
-    })
+    }, greatestBound(options))
   }
 
   /**
@@ -376,12 +377,13 @@ class Log {
   /**
    * @param {(err: Error) => void} cb called if the log cannot be opened, or is closed
    * @param {(opened: import('./opening').Opened) => void} run
+   * @param {number} [seq] of a record that may have been acknowledged to another process
    */
-  whenReadable (cb, run) {
+  whenReadable (cb, run, seq) {
     const whenOpen = () => this.whenFresh((err) => {
       if (err) cb(err)
       else run(/** @type {import('./opening').Opened} */ (this.state.opened))
-    })
+    }, seq)
     if (this.state.reader !== null && this.turn.isSpent()) this.turn.defer(whenOpen)
     else whenOpen()
   }

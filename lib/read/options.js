@@ -105,6 +105,20 @@ function refuseOldBounds ({ gt, gte, lt, lte, fromStart }, blocks) {
 }
 
 /**
+ * @param {RangeOptions} options
+ * @returns {number} the greatest offset among the bounds, which may be that of a record of another process; -1: there is none
+ */
+function greatestBound (options) {
+  try {
+    const { gt, gte, lt, lte } = options
+    return Math.max(-1, ...[gt, gte, lt, lte].map(bound => Number.isInteger(bound) ? Number(bound) : -1))
+  } catch {
+    // a getter has thrown: so it does when the range is made, which reports it
+    return -1
+  }
+}
+
+/**
  * @param {StreamOptions} options
  * @param {number} oldEnd with `old: false`, records before this offset are old
  * @returns {Range}
@@ -144,4 +158,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, STREAM_NAMES }
+module.exports = { greatestBound, rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, STREAM_NAMES }

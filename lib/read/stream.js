@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
-const { refuseOldBounds, streamRangeOf } = require('./options')
+const { greatestBound, refuseOldBounds, streamRangeOf } = require('./options')
 const { CHECK_INTERVAL } = require('./turn-budget')
 
 /** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
@@ -29,7 +29,7 @@ const MAX_DEPTH = 64
  * @property {boolean} keepsNoText whether `decode` is known to keep nothing of its text
  * @property {string} filename
  * @property {() => number | null} end where the log ends, as far as is known; null if it is not open yet
- * @property {(cb: (err: Error | null) => void) => void} whenOpen calls back at once if the log is open
+ * @property {(cb: (err: Error | null) => void, seq?: number) => void} whenOpen calls back at once if the log is open, and readers see it as far as `seq`
  * @property {import('./open-streams').OpenStreams} streams
  * @property {object} [owner] the cursor with which the stream ends
  * @property {import('./turn-budget').TurnBudget} turn
@@ -140,7 +140,7 @@ class Stream {
       }
       this.context.streams.add(this)
       this.resume()
-    })
+    }, greatestBound(this.options))
   }
 
   /**

@@ -82,6 +82,26 @@ tape('get, del and the commit of a cursor find what was acknowledged to another 
   await closeAll(reader, other, client, owner)
 })
 
+tape('a stream, a scan and getPrevious with a bound find what was acknowledged to another process, at once', async (t) => {
+  const { file, owner, client } = await pair(t)
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  await reader.onReady()
+  for (const log of [owner.log, client.log, reader.log]) {
+    const append = (value) => owner.append(value)
+    const first = await append('first')
+    t.deepEqual((await collect(log, { gte: first, seqs: false })).map(String), ['first'])
+    const [second, third] = [await append('second'), await append('third')]
+    t.deepEqual((await collect(log, { gt: first, lt: third, seqs: false })).map(String), ['second'])
+    const [, fifth] = [await append('fourth'), await append('fifth')]
+    t.deepEqual(await new Promise((resolve, reject) => log.getPrevious(fifth, (err, value) => err ? reject(err) : resolve(String(value)))), 'fourth')
+    const sixth = await append('sixth')
+    const seqs = []
+    await new Promise((resolve, reject) => log.scan({ gte: second, lte: sixth }, (block, start, end, seq) => { seqs.push(seq) }, err => err ? reject(err) : resolve(null)))
+    t.deepEqual([seqs.length, seqs[0], seqs[4]], [5, second, sixth])
+  }
+  await closeAll(reader, client, owner)
+})
+
 tape('an atomic batch of a client gets the seqs of its records', async (t) => {
   const { owner, client } = await pair(t)
   await client.append('before')
