@@ -21,13 +21,15 @@ const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 const BLOCKS = [64, 128, 512, 4096]
 const LARGE_BLOCKS = [12288, 12288, 65536]
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.1, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.2, wait: 0.1 }
 /** The weight of what is rare in most runs, and common in one. */
 const THEME = 4
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
 const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
+/** What happens to a log that is shared, of that. */
+const OF_SHARED = ['disconnect', 'takeOver', 'leave']
 /** What a call of the system that changes or reads a file may fail with. */
 const CHANGES = ['write', 'writev', 'open', 'rename', 'ftruncate', 'unlink', 'punch', 'writeFile', 'read', 'readv']
 const SYNCS = ['fsync', 'fdatasync']
@@ -137,7 +139,7 @@ class Simulation {
     this.kills = random.pick([0, 0, 0.02, 0.2])
     this.struck = random.pick(STRUCK)
     // or one of the rare things is common
-    const rare = this.weights.filter(([name]) => WEIGHTS[name] < 1)
+    const rare = this.weights.filter(([name]) => WEIGHTS[name] < 1 && (this.isShared || !OF_SHARED.includes(name)))
     const theme = randomFrom(seed + 8).pick(rare)
     if (seed % 2 === 0) theme[1] = THEME
     // who is stopped often misses what is done and undone meanwhile
@@ -236,6 +238,8 @@ class Simulation {
     this.operations++
     if (this.isVisited && random() < 0.1) return this.command()
     if (this.lasting.length === 0) return this.add(this.isVisited ? 'reader' : this.isShared ? 'shared' : 'alone')
+    // a log that is shared by one process hides most of what sharing can break
+    if (this.isShared && random() < 0.05 && this.lasting.filter(({ role }) => role === 'shared').length < 2) return this.add('shared')
     const shut = this.lasting.filter(({ log, isBusy, process }) => log === null && !isBusy && !process.isStopped)
     if (shut.length > 0 && random() < 0.2) return random.pick(shut).open()
     const open = this.lasting.filter(({ isOpen, process }) => isOpen && !process.isStopped)
@@ -318,7 +322,11 @@ class Simulation {
     this.world.note(`process ${process.pid} is killed soon`)
   }
 
-  append (member) {
+  /**
+   * @param {Member} member
+   * @param {boolean} [isForced] whether it is fsynced, whatever the log's options say
+   */
+  append (member, isForced = this.random() < 0.1) {
     const { random } = this
     const count = random() < 0.6 ? 1 : 1 + random.below(6)
     const atomic = count > 1 && random() < 0.3
@@ -327,7 +335,7 @@ class Simulation {
     const sizes = Array.from({ length: count }, size)
     // an atomic batch has to fit into a block
     const fits = sizes.reduce((sum, size) => sum + size + 4, 0) <= this.blockSize - 10
-    const options = { ...(atomic && fits ? { atomic: true } : {}), ...(random() < 0.1 ? { sync: true } : {}) }
+    const options = { ...(atomic && fits ? { atomic: true } : {}), ...(isForced ? { sync: true } : {}) }
     const isConditional = this.conditions > 0 && random() < this.conditions
     member.append(count, isConditional ? { ...options, after: this.lastKnown(member) } : options, sizes)
   }
@@ -419,31 +427,44 @@ class Simulation {
     }
   }
 
-  /** A process that has just appended is away, perhaps for so long that the owner forgets it, and others come. */
-  leave (member) {
+  /** A client that has just appended is away, perhaps for so long that the owner forgets it, and others come. */
+  leave () {
     const { random, world, writer } = this
+    const clients = this.lasting.filter((member) => member.role === 'shared' && member !== writer && member.isOpen && !member.process.isStopped && member.pending.size <= MAX_PENDING)
+    if (writer === undefined || clients.length === 0) return
+    const member = random.pick(clients)
     const { process, name } = member
     const time = random.pick([100, 3000, FORGOTTEN_AFTER])
-    if (writer !== undefined && writer !== member && random() < 0.5) {
-      this.fail(writer.process, SYNCS, { file: 'log' })
-      this.later(random() * 10, () => this.add('shared').runCommand(['append']))
-      this.later(random() * 50, () => { if (writer.isOpen) writer.close() })
-    }
-    if (member.isOpen && member.role !== 'reader' && member.pending.size <= MAX_PENDING) this.append(member)
+    const isFaulty = random() < 0.5
+    this.append(member, isFaulty)
     this.later(random() * 2, () => {
       world.note(`${name} is away`)
       this.disconnect(member)
       process.stop()
-      this.later(time, () => {
-        const others = this.lasting.filter((other) => other !== member && other.role !== 'reader')
-        if (others.length > 1) this.kill(random.pick(others))
-      })
       world.timeline.add(time + 1000, () => {
         world.note(`${name} is back`)
         process.continue()
       })
     })
+    if (isFaulty) this.comeAfterFailure(writer)
+    else {
+      this.later(time, () => {
+        const others = this.lasting.filter((other) => other !== member && other.role !== 'reader')
+        if (others.length > 1) this.kill(random.pick(others))
+      })
+    }
     if (random() < 0.8) this.waits = time + 3000
+  }
+
+  /** New clients come to an owner of which an fsync has failed, before it ends. */
+  comeAfterFailure (writer) {
+    const { random } = this
+    const duration = 10 * this.world.slowSyncs
+    this.fail(writer.process, SYNCS, { file: 'log' })
+    // a crash would hide what those who come next are told
+    this.aftershocks = 0
+    for (let i = 0; i < 3; i++) this.later(random() * duration, () => this.add('shared').runCommand(['append']))
+    this.later((0.5 + random()) * duration, () => { if (writer.isOpen) writer.close() })
   }
 
   wait () {
