@@ -85,11 +85,11 @@ class Compaction {
   async run () {
     const { file, writer } = this
     const { path } = file.location
+    await writer.clients.whenFollowed()
+    // after a failed fsync of the directory, another process may have the lock of the file that took the log's place
+    this.throwIfStopped()
     try {
-      await writer.clients.whenFollowed()
-      this.throwIfStopped()
       for (let factor = 1; ; factor *= MORE_HEADROOM) {
-        this.throwIfStopped()
         await this.create(path, factor)
         await this.copy()
         const compacted = await writer.exclusively(() => switchOver(this))
@@ -99,6 +99,7 @@ class Compaction {
           return compacted
         }
         await this.undo(path)
+        this.throwIfStopped()
       }
     } catch (err) {
       if (!this.isSwitched) await this.undo(path)

@@ -360,6 +360,22 @@ tape('a deletion of several records of which one was trimmed is refused, also if
   await log.close()
 })
 
+tape('a log whose fsync has failed removes no file of a compaction: another process may own the log by then', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file, SMALL)
+  await appendAll(log, 100)
+  const { fdatasync } = fs
+  t.teardown(() => { fs.fdatasync = fdatasync })
+  fs.fdatasync = (fd, cb) => process.nextTick(cb, Object.assign(new Error('made to fail'), { code: 'EIO' }))
+  t.equal(await codeOf(log.sync()), 'flumelog:failed')
+  fs.fdatasync = fdatasync
+  const others = [`${file}.unfinished`, `${file}.unfinished.offset-map`]
+  for (const other of others) fs.writeFileSync(other, 'of another process')
+  t.equal(await codeOf(log.compact()), 'flumelog:failed')
+  t.deepEqual(others.map(other => fs.readFileSync(other, 'utf8')), others.map(() => 'of another process'))
+  await codeOf(log.close())
+})
+
 tape('what is to be deleted while the log moves to the new file is deleted there', async (t) => {
   const log = await open(testFolder(t)('log'), { blockSize: 1024, sync: 'always' })
   const seqs = await Promise.all(numbers(1500).map(n => log.append(n.padEnd(300))))
