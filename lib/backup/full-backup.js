@@ -40,7 +40,7 @@ function makeFullBackup (source, name, target, earlier, work) {
     } else {
       // it is valid without the files beside it then
       await earlier.recover()
-      await replaceLog(name, origin)
+      await replaceLog(earlier.io, name, origin)
     }
     return { bytes: source.end - source.start, start: source.start, copied, incremental: false }
   })

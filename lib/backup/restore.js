@@ -113,7 +113,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
 async function replace (there, name, origin) {
   // so that it is valid without the files beside it, if it can be recovered
   await recoverEnd(there, name, { blockSize: undefined, checksum: true, isWhole: () => true }).catch(() => {})
-  await replaceLog(name, origin)
+  await replaceLog(there, name, origin)
 }
 
 /**

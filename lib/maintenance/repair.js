@@ -111,7 +111,7 @@ async function replace (extent, file, unfinished, origin) {
     // not linked: FILE.meta is going to be changed
     for (const suffix of BESIDE) await copyFile(file + suffix, original + suffix).catch(nullIfMissing)
     await syncFolder(path.dirname(file))
-    await replaceLog(file, origin)
+    await replaceLog(io, file, origin)
   } catch (err) {
     // the copy has not taken its place
     if (fs.existsSync(unfinished)) for (const suffix of [...BESIDE, '']) await fs.promises.rm(original + suffix, { force: true })

@@ -48,10 +48,11 @@ async function originOf (io, name, blockSize) {
 }
 
 /**
- * @param {string} name of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
+ * @param {import('../storage/promisified-file').Io} io of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
+ * @param {string} name of it
  * @param {Origin} origin of FILE.unfinished
  */
-async function replaceLog (name, origin) {
+async function replaceLog (io, name, origin) {
   const folder = path.dirname(name)
   const { unfinished, unfinishedMap } = namesOf(name)
   const next = await describe(unfinished, origin)
@@ -60,11 +61,11 @@ async function replaceLog (name, origin) {
   let log = unfinished
   const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(log))
   try {
-    await announce(metadata, next)
+    await announce(metadata, await readOwn(io), next)
     await fs.promises.rename(unfinished, name)
     await syncFolder(folder)
     log = name
-    await metadata.replace(next)
+    await metadata.replace(next, 0)
   } finally {
     await metadata.close()
   }
@@ -73,16 +74,15 @@ async function replaceLog (name, origin) {
 }
 
 /**
+ * Of the log that is there, what is true of it alone: another one may have taken its place by a process that was killed before it could say so.
  * @param {MetadataFile} metadata of the log that is there
+ * @param {import('../storage/metadata-reader').Read | null} own what it says of that log; null: nothing
  * @param {Metadata} next
  */
-async function announce (metadata, next) {
-  const found = await metadata.read()
-  // nothing is known of the file that is there
-  if (found === null) return metadata.replace({ ...next, end: -1, next })
-  metadata.load(found.metadata, found.size)
-  metadata.append({ next })
-  await metadata.sync()
+async function announce (metadata, own, next) {
+  await metadata.replace({ ...(own?.metadata ?? { ...next, end: -1 }), next }, own?.published ?? 0)
+  // nobody writes this log
+  metadata.release()
 }
 
 /**

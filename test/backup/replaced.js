@@ -90,33 +90,64 @@ const CASES = [
 for (const { how, what, generations } of CASES) {
   tape(`${what} that replaces another one is either of them with its id, whenever that is interrupted`, async (t) => {
     t.comment(`--seed ${SEED} repeats it`)
-    if (!fs.existsSync(file('log'))) await makeGenerations()
     for (const [before, after] of generations) {
       const root = fs.mkdtempSync(file('root-'))
-      copy(file(`generation-${before}`), path.join(root, 'target'))
-      const present = fs.readdirSync(root).flatMap((name, i) => created(root, name, fs.readFileSync(path.join(root, name)), i))
-      const events = [...present, ...record([PROGRAM, how, file(`generation-${after}`), path.join(root, 'target')], { strace: false, output: file('calls') })]
-      const replayed = new ReplayedFolder(root)
-      const states = [await stateOf(file(`generation-${before}`)), await stateOf(path.join(root, 'target'))]
-      const counts = [0, 0]
-      const wrong = new Set()
-      for (const event of events) {
-        replayed.apply(event)
-        if (event.end === undefined || event.id < 0 || !['rename', 'unlink', 'fsync'].includes(event.end)) continue
-        for (let cut = 0; cut <= CUTS; cut++) {
-          const left = fs.mkdtempSync(file('left-'))
-          if (cut === 0) replayed.materializeAll(left)
-          else replayed.materialize(left, random)
-          const found = states.indexOf(await stateOf(path.join(left, 'target')).catch(err => err.message))
-          if (found === -1) wrong.add(`${cut === 0 ? 'killed' : 'power cut'} after ${event.end}: ${await stateOf(path.join(left, 'target')).catch(err => err.message)}`)
-          else counts[found]++
-          fs.rmSync(left, { recursive: true })
-        }
-      }
-      t.deepEqual([...wrong].slice(0, 2), [], `generation ${before} by ${after}`)
-      t.ok(counts[0] > 0 && counts[1] > 0, `${counts[0]} times as before, ${counts[1]} times replaced`)
+      await copyGeneration(before, root)
+      await replaceAndInterrupt(t, root, how, after)
     }
   })
+}
+
+tape('a backup that was replaced by a process that was killed before it could say so is replaced like any other', async (t) => {
+  t.comment(`--seed ${SEED} repeats it`)
+  const root = fs.mkdtempSync(file('root-'))
+  await copyGeneration(0, root)
+  const killed = await replaceAndInterrupt(t, root, 'backup', 2)
+  // otherwise, it is valid without the files beside it
+  await replaceAndInterrupt(t, killed, 'backup', 1)
+})
+
+async function copyGeneration (number, folder) {
+  if (!fs.existsSync(file('log'))) await makeGenerations()
+  copy(file(`generation-${number}`), path.join(folder, 'target'))
+}
+
+/**
+ * Replaces the log in a folder, and looks at what there is if that is interrupted.
+ * @param {import('tape').Test} t
+ * @param {string} root the folder
+ * @param {string} how
+ * @param {number} after the generation that replaces it
+ * @returns {Promise<string>} a folder with what is left by a process that is killed as soon as the other log has the name
+ */
+async function replaceAndInterrupt (t, root, how, after) {
+  const killed = fs.mkdtempSync(file('root-'))
+  const kept = fs.mkdtempSync(file('kept-'))
+  copy(path.join(root, 'target'), path.join(kept, 'target'))
+  const present = fs.readdirSync(root).flatMap((name, i) => created(root, name, fs.readFileSync(path.join(root, name)), i))
+  const events = [...present, ...record([PROGRAM, how, file(`generation-${after}`), path.join(root, 'target')], { strace: false, output: file('calls') })]
+  const replayed = new ReplayedFolder(root)
+  const states = [await stateOf(path.join(kept, 'target')), await stateOf(path.join(root, 'target'))]
+  const counts = [0, 0]
+  const wrong = new Set()
+  for (const event of events) {
+    replayed.apply(event)
+    if (event.end === undefined || event.id < 0 || !['rename', 'unlink', 'fsync'].includes(event.end)) continue
+    for (let cut = 0; cut <= CUTS; cut++) {
+      const left = fs.mkdtempSync(file('left-'))
+      if (cut === 0) replayed.materializeAll(left)
+      else replayed.materialize(left, random)
+      const isFirst = cut === 0 && counts[1] === 0
+      if (isFirst) fs.cpSync(left, killed, { recursive: true })
+      const found = states.indexOf(await stateOf(path.join(left, 'target')).catch(err => err.message))
+      if (found === -1) wrong.add(`${cut === 0 ? 'killed' : 'power cut'} after ${event.end}: ${await stateOf(path.join(left, 'target')).catch(err => err.message)}`)
+      else counts[found]++
+      fs.rmSync(left, { recursive: true })
+    }
+  }
+  t.deepEqual([...wrong].slice(0, 2), [], `replaced by generation ${after}`)
+  t.ok(counts[0] > 0 && counts[1] > 0, `${counts[0]} times as before, ${counts[1]} times replaced`)
+  return killed
 }
 
 /** The events by which a file is created, and made durable. */
