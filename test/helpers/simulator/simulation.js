@@ -21,13 +21,13 @@ const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 const BLOCKS = [64, 128, 512, 4096]
 const LARGE_BLOCKS = [12288, 12288, 65536]
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.2, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, failMetadata: 0.3, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.2, wait: 0.1 }
 /** The weight of what is rare in most runs, and common in one. */
 const THEME = 4
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'failMetadata', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
 /** What happens to a log that is shared, of that. */
 const OF_SHARED = ['disconnect', 'takeOver', 'leave']
 /** What a call of the system that changes or reads a file may fail with. */
@@ -295,6 +295,8 @@ class Simulation {
   command () {
     const { random } = this
     const role = this.isVisited ? 'alone' : random.pick(['reader', 'alone', 'shared'])
+    // readers that are stopped meanwhile find the log closed, as it was before
+    if (this.isVisited && random() < 0.3) for (const { process } of this.lasting) this.stopFor(process, 200)
     this.add(role).runCommand(Array.from({ length: random.below(10) }, () => random.pick(OF_COMMANDS)))
   }
 
@@ -406,11 +408,12 @@ class Simulation {
       return
     }
     this.world.note(`${name} is stopped`)
+    this.stopFor(process, this.random.pick([1, 10, 10, 100, 100, 5000]))
+  }
+
+  stopFor (process, time) {
     process.stop()
-    this.world.timeline.add(this.random.pick([1, 10, 10, 100, 100, 5000]), () => {
-      this.world.note(`${name} goes on`)
-      process.continue()
-    })
+    this.world.timeline.add(time, () => process.continue())
   }
 
   cutPower () {
@@ -618,6 +621,21 @@ class Simulation {
     this.fail((!isOwn && random() < 0.6 ? writer ?? member : member).process, SYNCS, { file: random() < 0.8 ? file : null, skipped: random.below(2), duringSync })
   }
 
+  /** FILE.meta cannot be fsynced when the log is trimmed; its writer is killed before it has replaced it, and the power goes while the next one recovers the log. */
+  failMetadata () {
+    const { random, world: { slowSyncs }, writer } = this
+    if (writer === undefined) return
+    this.fail(writer.process, SYNCS, {
+      file: 'log.meta',
+      onfault: () => {
+        const time = (1 + 3 * random()) * slowSyncs
+        this.later(time, () => this.kill(writer))
+        this.later(time + (3 + 9 * random()) * slowSyncs, () => this.cutPower())
+      }
+    })
+    writer.trim(writer.log.since.value)
+  }
+
   /** Most of what a fault has broken is repaired by what comes next. */
   crashSoon (process) {
     const { random } = this
@@ -637,8 +655,9 @@ class Simulation {
    * @param {number} [which.count]
    * @param {number} [which.share] of them that fail
    * @param {boolean} [which.duringSync] only while an fsync of the file is in progress
+   * @param {() => void} [which.onfault] called when the last of them fails
    */
-  fail (process, names, { file = null, skipped = 0, count = 1, share = 1, duringSync = false }) {
+  fail (process, names, { file = null, skipped = 0, count = 1, share = 1, duringSync = false, onfault = () => {} }) {
     this.shake()
     const { entries } = this.world.disk.find('/data', 'ls')
     this.world.fault = (caller, name, [where]) => {
@@ -648,7 +667,7 @@ class Simulation {
       if (duringSync && !(Number(inode?.syncs) > 0)) return null
       if (share < 1 && this.random() >= share) return null
       if (skipped-- > 0) return null
-      count--
+      if (--count === 0) onfault()
       return 'EIO'
     }
   }
