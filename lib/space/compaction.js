@@ -117,7 +117,8 @@ class Compaction {
     await removeUnfinished(path)
     await settleMap(path, String(this.compacting.id))
     const { blockSize, checksum } = blocks
-    const headroom = factor * Math.max(MIN_HEADROOM, blocks.end - blocks.start)
+    // two blocks, since a start behind a single one is not found again (see find-start.js)
+    const headroom = factor * Math.max(MIN_HEADROOM, 2 * blockSize, blocks.end - blocks.start)
     const base = this.base = Math.ceil((writer.packer.end + headroom) / blockSize) * blockSize
     this.reader = new PieceReader(blocks)
     this.next = this.trimmed = blocks.start / blockSize
