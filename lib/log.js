@@ -11,6 +11,7 @@ const { callAll, callBack, mustBeFunction, optional, promised } = require('./cal
 const { format } = require('./format-value')
 const { Appending } = require('./appending')
 const { NamedCursors } = require('./cursors/named-cursors')
+const { logBehind, putBehind } = require('./log-behind')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { recordCodecOf } = require('./record-codec')
@@ -323,6 +324,16 @@ class Log {
 
   /**
    * @param {number} seq
+   * @returns {any} the value of a record in memory; undefined: `get` gives it later, or the error
+   * @throws what decoding throws
+   */
+  getNow (seq) {
+    const { reader } = this.state
+    return reader === null ? undefined : reader.getNow(seq)
+  }
+
+  /**
+   * @param {number} seq
    * @param {(err: Error | null, value?: any, seq?: any) => void} cb
    */
   getPrevious (seq, cb) {
@@ -456,17 +467,6 @@ class Log {
 
 function noop () {}
 
-/** What is behind the members that callers have, for the viewer: it shows blocks. @type {WeakMap<object, Log>} */
-const logs = new WeakMap()
-
-/**
- * @param {unknown} members what `createLog` has returned, or anything else
- * @returns {Log | undefined}
- */
-function logBehind (members) {
-  return logs.get(/** @type {object} */ (members))
-}
-
 /**
  * Opens a log.
  * @param {import('./storage/path-file').LogFile} file
@@ -503,7 +503,7 @@ function createLog (file, settings, clock = systemClock) {
     close: (cb) => log.close(cb),
     stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
-  logs.set(members, log)
+  putBehind(members, log)
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),

@@ -80,7 +80,20 @@ class RecordReader {
     const position = seq - number * blocks.blockSize
     if (!block.startsAt(position)) return null
     const data = block.dataAt(position)
-    return layout.isStorable(data) ? data : null
+    if (!layout.isStorable(data)) return null
+    blocks.hits++
+    return data
+  }
+
+  /**
+   * @param {number} seq
+   * @returns {any} the value, if its block is in memory, and the read has not to be postponed; undefined: `get` gives it, or the error
+   * @throws what `decode` throws
+   */
+  getNow (seq) {
+    if (this.blocks.large || this.mustWait()) return undefined
+    const data = this.dataNow(seq)
+    return data === null ? undefined : this.decoded(data, seq)
   }
 
   /**
@@ -148,6 +161,15 @@ class RecordReader {
    */
   valueOf (data, seq) {
     if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
+    return this.decoded(data, seq)
+  }
+
+  /**
+   * @param {Buffer} data that is not deleted
+   * @param {number} seq
+   * @throws flumelog:corrupt
+   */
+  decoded (data, seq) {
     if (this.decode === null) return data
     return this.decode(this.takesText ? layout.text(data, 0, data.length) : data, seq)
   }

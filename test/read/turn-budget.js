@@ -47,6 +47,10 @@ const chains = {
     const { get } = promises(log)
     for (const seq of seqs) await get(seq)
   },
+  'awaited gets of the log with promises': async ({ log, seqs }) => {
+    const wrapped = wrap(log)
+    for (const seq of seqs) await wrapped.get(seq)
+  },
   'awaited gets that fail': async ({ log, seqs }) => {
     const { get } = promises(log)
     for (const seq of seqs) await get(seq + 1).catch(() => {})

@@ -60,6 +60,19 @@ tape('each call resolves to what its callback receives', async (t) => {
   t.equal(await codeOf(log.close()), 'no error, but undefined', 'to close twice is no error')
 })
 
+tape('get rejects with what the codec throws, also if the record is in memory', async (t) => {
+  const file = testFolder(t)('log')
+  const plain = await open(file)
+  const seqs = [await plain.append('{"whole":true}'), await plain.append('{"whole":')]
+  await plain.close()
+  const log = await open(file, { codec: json })
+  for (const when of ['from the file', 'from memory']) {
+    t.deepEqual(await log.get(seqs[0]), { whole: true }, when)
+    t.equal(await codeOf(log.get(seqs[1])), 'flumelog:corrupt', when)
+  }
+  await log.close()
+})
+
 tape('ready, drained and scan are what onReady, onDrain and scan of the log with callbacks are', async (t) => {
   const file = testFolder(t)('log')
   const log = wrap(FlumeLog(file))
