@@ -19,7 +19,8 @@ const COUNT = 30000
 async function cachedLog () {
   let now = 0
   const clock = { ...systemClock, now: () => { now += 2; return now } }
-  const settings = settingsOf({ blockSize: 4096, cacheSize: 100e6 })
+  // a block of which all records are deleted would become one record later
+  const settings = { ...settingsOf({ blockSize: 4096, cacheSize: 100e6 }), holes: false }
   const log = promises(createLog(pathFile(newFile(), settings), settings, clock))
   await log.append(Array.from({ length: COUNT }, () => Buffer.from('a record of the log')))
   const seqs = await collect(log.log, { values: false })
