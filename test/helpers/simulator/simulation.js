@@ -55,6 +55,8 @@ const STRUCK = [/^(append|sync|close|cursor)/, /^(open|compact|trim|backup|del)/
 const AFTERSHOCKS = 2
 /** Calls of a process without an answer. */
 const MAX_PENDING = 50
+/** How often processes that cannot go on are opened again at the end, at most. */
+const MOST_TRIES = 10
 
 /**
  * @typedef {object} Backup
@@ -79,6 +81,7 @@ class Simulation {
     this.hadCrash = false
     /** Whether nothing goes wrong any more. */
     this.isHealing = false
+    this.isToBeRepaired = false
     this.operations = 0
     /** Milliseconds for which nothing new is done. */
     this.waits = 0
@@ -170,9 +173,18 @@ class Simulation {
     if (this.hadFaults && ['EIO', 'ENOSPC', 'flumelog:failed'].includes(err.code)) return true
     // no process has written it yet
     if (err.code === 'ENOENT' && what === 'open') return member.role === 'reader'
+    // a power cut has left a hole in the only record that is not deleted: nothing tells that from a codec of another log, and its user repairs it
+    if (what === 'open' && /the codec, or/.test(err.message) && this.model.certain.length === 0) {
+      this.isToBeRepaired = true
+      return true
+    }
     // another process has appended it, or moved it, and this one is told a little later
     if (err.code === 'flumelog:not-found') return member.role !== 'alone' && member.log?.flumelog.role !== 'owner'
     return what.startsWith('compact') && err.code === 'flumelog:invalid' && /is being compacted already|of another one/.test(err.message)
+  }
+
+  get isOver () {
+    return this.isToBeRepaired || this.world.problems.length > 0
   }
 
   /** @param {import('./process').Process} process */
@@ -194,7 +206,7 @@ class Simulation {
     for (let i = random.below(3) + Number(this.isVisited); i > 0; i--) this.add('reader')
     const middle = random() < 0.2 ? random.below(steps.length) : -1
     for (const step of steps) {
-      if (world.problems.length > 0) break
+      if (this.isOver) break
       if (step === middle) await this.rest()
       // numbers of its own: without some of the steps, the others do the same
       this.random = randomFrom(this.seed * 1009 + step)
@@ -206,8 +218,8 @@ class Simulation {
     }
     // most of what is not durable shows only then
     this.random = randomFrom(this.seed * 1009 - 1)
-    if (world.problems.length === 0 && this.random() < 0.5) this.cutPower()
-    if (world.problems.length === 0) await this.heal()
+    if (!this.isOver && this.random() < 0.5) this.cutPower()
+    if (!this.isOver) await this.heal()
     world.end()
     return world.problems
   }
@@ -674,7 +686,7 @@ class Simulation {
 
   async heal () {
     await this.calm()
-    if (this.world.problems.length === 0) await this.checkEnd()
+    if (!this.isOver) await this.checkEnd()
   }
 
   /** Nothing goes wrong for a while. */
@@ -708,19 +720,18 @@ class Simulation {
     // what was called back in a process that was stopped may throw a little later
     await world.run(() => false, 1)
     for (const { process } of this.alive) for (const err of process.thrown) world.problem(`not thrown again: ${err.message}`)
-    // one that has missed two compactions finds out, and opens the log again
-    for (let tries = 0; tries < 3; tries++) {
+    // one that has missed two compactions finds out, and opens the log again; so does each that hears of a failed fsync
+    for (let tries = 0; tries < 3 || (tries < MOST_TRIES && this.alive.some(({ isBroken }) => isBroken)); tries++) {
       for (const member of this.alive) if (member.isBroken && member.log !== null) member.close()
       await this.settle('close', isQuiet)
       for (const member of this.alive) if (member.log === null) member.open()
       await this.settle('open', isQuiet)
       // readers that were not told of something are told of this
-      const writer = this.alive.find(({ role, log }) => role !== 'reader' && log !== null)
-      if (writer !== undefined) this.append(writer)
+      for (const member of this.alive) if (member.role !== 'reader' && member.log !== null) this.append(member)
       await this.settle('append', isQuiet)
     }
     await this.settle('compactions and deletions', () => this.alive.every(member => !member.isAtWork))
-    if (world.problems.length === 0) await this.checkAll()
+    if (!this.isOver) await this.checkAll()
   }
 
   /** Backups, and what is left of all when the log is closed. */
@@ -768,7 +779,7 @@ class Simulation {
 
   async settle (what, isDone) {
     const { world } = this
-    if (world.problems.length > 0 || await world.run(() => isDone() || world.problems.length > 0, PATIENCE)) return
+    if (this.isOver || await world.run(() => isDone() || this.isOver, PATIENCE)) return
     world.problem(`no answer: ${what}: ${this.alive.flatMap(({ name, pending }) => [...pending].map(call => `${name}: ${call}`)).join('; ')}`)
   }
 
@@ -785,7 +796,7 @@ class Simulation {
           records = reverse ? list.reverse() : list
         })
         await this.settle('reading', () => member.pending.size === 0)
-        if (records === null || this.world.problems.length > 0) return null
+        if (records === null || this.isOver) return null
         results.push({ member, records })
       }
     }
