@@ -44,8 +44,6 @@ class Server {
     this.refusals = 0
     /** Called when no client is behind a compaction. @type {(() => void) | null} */
     this.onfollowed = null
-    /** Those with something to send in this turn. @type {Set<Session>} */
-    this.due = new Set()
     this.isTaking = false
     this.lastLook = -Infinity
     this.lookTimer = new SingleTimer(clock, () => this.look())
@@ -53,7 +51,6 @@ class Server {
     this.listener = null
     this.isClosing = false
     this.take = this.take.bind(this)
-    this.flush = this.flush.bind(this)
   }
 
   /** @param {import('net').Socket} socket */
@@ -202,20 +199,6 @@ class Server {
     if (found !== count) throw errors.protocol(`a frame has ${found} records, but its count is ${count}`)
   }
 
-  // Answers
-
-  /** @param {Session} session which has something to send, when everybody's answers of this turn are there */
-  flushSoon (session) {
-    if (this.due.size === 0) process.nextTick(this.flush)
-    this.due.add(session)
-  }
-
-  flush () {
-    const due = [...this.due]
-    this.due.clear()
-    for (const session of due) session.flush()
-  }
-
   /** More is in the log, or less. */
   changed () {
     if (this.isClosing || this.lookTimer.isRunning || this.sessions.size === 0) return
@@ -281,7 +264,6 @@ class Server {
     const { log } = this
     // without the errors of appends that had no callback: they are for callers of this process
     if (log !== null) await new Promise(resolve => log.writer.wait(false, resolve, false))
-    this.flush()
     const ended = [...this.sessions].map(session => session.closed())
     /** @type {import('../clock').Timer | null} */
     let timer = null

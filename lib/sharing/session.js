@@ -40,8 +40,8 @@ class Session {
     /** Bytes of the window that it takes. */
     this.cost = 0
     this.appended = { records: 0, bytes: 0 }
-    /** What is to be sent in this turn. @type {Buffer[]} */
-    this.answers = []
+    /** Whether what is sent in this turn waits for its end. */
+    this.isCorked = false
 
     socket.on('data', (chunk) => {
       if (this.isOver) return
@@ -157,16 +157,22 @@ class Session {
    */
   answer (type, message) {
     if (this.isEnded) return
-    this.answers.push(frames.encode(type, message))
+    this.cork()
+    this.socket.write(frames.encode(type, message))
     // nothing else of this client that has no ACK is stored; the connection ends, so that the client knows what that is
     if (type === frames.NACK) this.end()
-    else this.server.flushSoon(this)
   }
 
-  flush () {
-    if (this.isEnded) return
-    this.socket.write(Buffer.concat(this.answers.splice(0)))
-    this.throttle()
+  /** All answers of a turn are sent together. */
+  cork () {
+    if (this.isCorked) return
+    this.isCorked = true
+    this.socket.cork()
+    process.nextTick(() => {
+      this.isCorked = false
+      this.socket.uncork()
+      this.throttle()
+    })
   }
 
   /** A client that is not welcome yet, or takes nothing, is told later. */
@@ -206,9 +212,8 @@ class Session {
   /** Sends all answers, and ends the connection; the client connects again. */
   end () {
     if (this.isOver) return
-    const answers = Buffer.concat(this.answers)
     this.over()
-    this.hangUp(answers)
+    this.hangUp()
   }
 
   /** @param {Buffer} [bytes] the last ones for the client */
@@ -235,7 +240,6 @@ class Session {
     if (this.isOver) return
     this.isOver = true
     this.received = []
-    this.answers = []
     this.server.leave(this)
   }
 }

@@ -31,7 +31,9 @@ function sessionOf (server) {
     },
     destroy: () => { calls.push('destroy') },
     ref () {},
-    resume () {}
+    resume () {},
+    cork () {},
+    uncork () {}
   })
   const session = new Session(server, /** @type {any} */ (socket))
   server.sessions.add(session)
