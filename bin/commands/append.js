@@ -36,7 +36,7 @@ Examples:
   flumelog append my.log < lines.txt
   flumelog dump old.log -e base64 | flumelog append new.log -e base64
 
-\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. If there are none, no log is created. Empty lines cannot be stored. Lines of more than a block need --large, and so do programs that read them. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
+\`append\` stops at the first line that cannot be stored, and prints its number; the lines before it are appended. If there are none, no log is created, except with --shared. Empty lines cannot be stored. Lines of more than a block need --large, and so do programs that read them. With json, each line must be JSON, and is stored without whitespace between tokens. Ctrl-C stops it, too; all complete lines read so far are appended.
 
 If another process has opened the log with \`shared: true\`, that process owns the log, and \`append\` sends it the records, so several processes can append at the same time. With --shared, this process shares the log with those that open it later.`
 
