@@ -229,7 +229,7 @@ class Disk {
       seen.add(inode)
       inode.locks.clear()
       inode.watchers.clear()
-      inode.opens = inode.syncs = 0
+      inode.opens = inode.syncs = inode.failedSyncs = 0
       inode.listener = null
       if (inode.type === 'file') inode.content = inode.content.afterPowerLoss(this.random, this.pageSize)
       if (inode.type !== 'directory') return

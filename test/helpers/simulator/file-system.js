@@ -15,7 +15,8 @@ const FLAGS = { r: constants.O_RDONLY, 'r+': constants.O_RDWR, w: constants.O_WR
 
 /**
  * @typedef {import('./disk').Inode} Inode
- * @typedef {{ inode: Inode, flags: number, path: string, failedSyncs: number }} OpenFile failedSyncs: those of which its holder has heard
+ * @typedef {{ inode: Inode, flags: number, path: string, failedSyncs: number, missedSyncs: number }} OpenFile failedSyncs: all but those of which its holder
+ *   hears next; missedSyncs: those before it was opened, of which it never does
  */
 
 /** The calls of one process, as functions that do all at once. */
@@ -49,7 +50,7 @@ class Calls {
     } else if (bits & constants.O_TRUNC) disk.truncate(inode, 0)
     inode.opens++
     const fd = this.nextFd++
-    this.files.set(fd, { inode, flags: bits, path: name, failedSyncs: inode.failedSyncs })
+    this.files.set(fd, { inode, flags: bits, path: name, failedSyncs: inode.failedSyncs, missedSyncs: inode.failedSyncs })
     return fd
   }
 

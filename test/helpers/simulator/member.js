@@ -172,6 +172,7 @@ class Member {
         const isUnknown = isLong || ['flumelog:unreachable', 'flumelog:replaced', 'flumelog:failed'].includes(err.code)
         for (const entry of entries) if (entry.state === 'pending') entry.state = isUnknown ? 'unknown' : 'refused'
         if (err.code === 'flumelog:conflict') this.checkConflict(after, err.seq)
+        else if (!isUnknown && !EXPECTED.has(err.code)) simulation.retry(this, sizes)
         simulation.strike(this, 'append', false)
         throw err
       }
@@ -200,10 +201,20 @@ class Member {
     if (since.value < seq) this.problem(`since is ${since.value} after a conflict with the record at ${seq}`)
   }
 
-  /** A reader cannot write again what a failed fsync of another process has left unwritten, and need not hear of that fsync. */
+  /** A reader cannot write again what a failed fsync has left unwritten. */
   get canMakeDurable () {
+    return this.role !== 'reader' || this.inode.failedSyncs === 0
+  }
+
+  /** It need not hear of an fsync of another process that has failed; once it has heard of one, it makes nothing durable. */
+  get canCommit () {
+    const hasHeard = ({ inode, failedSyncs, missedSyncs }) => inode !== this.inode || (missedSyncs === 0 && failedSyncs === inode.failedSyncs)
+    return this.role !== 'reader' || [...this.process.calls.files.values()].every(hasHeard)
+  }
+
+  get inode () {
     const { filename, world: { disk } } = this.simulation
-    return this.role !== 'reader' || disk.find(filename, 'cursor').failedSyncs === 0
+    return disk.find(filename, 'cursor')
   }
 
   sync () {
@@ -487,7 +498,7 @@ class Member {
           await cursor.commit(records[index].seq, sync ? { sync } : {})
           if (!this.process.isAlive) return
           // a reader is not told how its log is to be synced
-          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), this.canMakeDurable)
+          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), this.canCommit)
           this.note(`${what} is at ${records[index].seq}`)
           simulation.strike(this, 'cursor', true)
         }

@@ -27,7 +27,7 @@ const THEME = 4
 /** What a log that is read only does, too. */
 const OF_READERS = ['close', 'get', 'getPrevious', 'search', 'read', 'follow', 'consume', 'backup', 'exit', 'killSoon']
 /** What happens to any process, whatever it does. */
-const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'failMetadata', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
+const OF_THE_WORLD = ['kill', 'stop', 'command', 'cutPower', 'fillDisk', 'failCalls', 'failDisk', 'failCompaction', 'failSync', 'failWrite', 'failConsumer', 'failMetadata', 'disconnect', 'takeOver', 'storm', 'leave', 'wait']
 /** What happens to a log that is shared, of that. */
 const OF_SHARED = ['disconnect', 'takeOver', 'leave']
 /** What a call of the system that changes or reads a file may fail with. */
@@ -88,6 +88,8 @@ class Simulation {
     this.members = 0
     this.strikes = 0
     this.aftershocks = 0
+    /** Whether what could not be written is tried again at once. */
+    this.retries = false
     /** Calls of `compact`. */
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
@@ -151,6 +153,8 @@ class Simulation {
       if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
       if (this.isVisited && weight[0] === 'stop') weight[1] = THEME
     }
+    if (seed % 8 === 3) this.interruptWrites()
+    else if (seed % 8 === 7) this.weights.push(['failConsumer', THEME])
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
@@ -162,6 +166,14 @@ class Simulation {
       }
     }
     world.note(`seed ${seed}: ${JSON.stringify(this.options)}, shared: ${this.isShared}, lost events: ${world.lostEvents}`)
+  }
+
+  /** Arrays take several writes; in between, an fsync starts, and a write fails. */
+  interruptWrites () {
+    this.retries = true
+    this.world.hasSmallLimits = true
+    Object.assign(this.options, { sync: 'interval', syncBytes: randomFrom(this.seed + 9).pick([500, 1000]) })
+    this.weights.push(['failWrite', THEME])
   }
 
   /**
@@ -528,7 +540,7 @@ class Simulation {
     for (let calls = 1 + random.below(isBulk ? 20 : 10); calls > 0; calls--) this.later(random() * length, () => this.callSomewhere(this.random.pick(names), own))
     const fault = random()
     const isFaulty = fault < 0.7
-    if (isFaulty && isBulk) this.later(random() * length / 2, () => this.failOneWrite())
+    if (isFaulty && isBulk) this.later(random() * length / 2, () => this.failWrite())
     else if (isFaulty) this.later(random() * length / 2, () => this[fault < 0.2 ? 'failCalls' : fault < 0.4 ? 'failDisk' : 'failSync'](member, own !== null))
     const end = random()
     // what is broken shows after it was called whole
@@ -603,12 +615,43 @@ class Simulation {
     return this.lasting.find(({ isOpen, role, log }) => isOpen && (role === 'alone' || log.flumelog.role === 'owner'))
   }
 
-  /** A write of the process that writes the log, one of the next, also when it is tried again. */
-  failOneWrite () {
-    const { writer } = this
+  /** A write of the process that writes the log, often one of several that an array takes, also when it is tried again. */
+  failWrite () {
+    const { random, writer } = this
     if (writer === undefined) return
-    const duringSync = this.random() < 0.5
-    this.fail(writer.process, ['write', 'writev'], { file: 'log', skipped: duringSync ? 0 : this.random.below(5), count: 2, duringSync })
+    const duringSync = random() < 0.5
+    this.fail(writer.process, ['write', 'writev'], { file: 'log', skipped: duringSync ? 0 : random.below(5), count: 2, duringSync })
+    if (this.retries && writer.pending.size <= MAX_PENDING) this.bulk(writer)
+  }
+
+  /**
+   * What could not be written is tried again, or a part of it: it takes the place of what the failed write has left, some of which a power cut can
+   * bring back.
+   * @param {Member} member
+   * @param {number[]} sizes of the records
+   */
+  retry (member, sizes) {
+    if (!this.retries) return
+    this.later(0, () => {
+      const { random } = this
+      if (random() < 0.2 || !member.isOpen || member.process.isStopped || member.pending.size > MAX_PENDING) return
+      const count = Math.min(sizes.length, random.pick([1, 2, 1 + random.below(sizes.length), Infinity, Infinity]))
+      member.append(count, {}, sizes.slice(0, count))
+      if (random() < 0.8) member.sync()
+      if (random() < 0.4) this.later(random() * random.pick([0.2, 1, 5]), () => this.cutPower())
+    })
+  }
+
+  /** A reader cannot make durable what its cursors are to be behind of, and tries again. */
+  failConsumer () {
+    const { random } = this
+    const readers = this.lasting.filter(({ role, isOpen, process }) => role === 'reader' && isOpen && !process.isStopped)
+    if (readers.length === 0) return
+    const reader = random.pick(readers)
+    this.fail(reader.process, SYNCS, { file: 'log' })
+    this.callSomewhere('append')
+    const length = random.pick([1, 10])
+    for (let calls = 4; calls > 0; calls--) this.later(random() * length, () => this.callSomewhere('consume', reader))
   }
 
   /** A compaction cannot remove what it has written. */
