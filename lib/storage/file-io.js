@@ -22,8 +22,8 @@ class FileIo {
     this.isSyncing = false
     /** Fsyncs that wait for the one in progress. @type {Done[]} */
     this.waitingSyncs = []
-    /** Why no fsync can succeed any more. @type {Error | null} */
-    this.syncFailure = null
+    /** Why no fsync can succeed any more; and why none could before the process took the lock. @type {Error | null} */
+    this.syncFailure = this.earlierFailure = null
     /** Called when no call is in progress any more; null: it is not to be closed. @type {(() => void) | null} */
     this.onidle = null
   }
@@ -152,6 +152,17 @@ class FileIo {
       cb(err)
       for (const waiting of this.waitingSyncs.splice(0)) this.sync(waiting)
     })
+  }
+
+  /** The process has the lock, and recovers the log as if it had just opened it: what a failed fsync has left unwritten is written again. */
+  startRecovery () {
+    this.earlierFailure = this.syncFailure
+    this.syncFailure = null
+  }
+
+  /** The process releases the lock, and has not recovered the log. */
+  giveUpRecovery () {
+    this.syncFailure ??= this.earlierFailure
   }
 
   /**

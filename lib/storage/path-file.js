@@ -99,8 +99,15 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     prepareSuccessor: (fd) => opened.prepareSuccessor(fd),
     openSuccessor: () => opened.openSuccessor(),
     moveTo: (fd, base) => opened.moveTo(fd, base),
-    tryLock: () => opened.tryLock(),
-    unlock: () => opened.unlock(),
+    tryLock: () => {
+      const isOwned = opened.tryLock()
+      if (isOwned) io.startRecovery()
+      return isOwned
+    },
+    unlock: () => {
+      opened.unlock()
+      io.giveUpRecovery()
+    },
     keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
     close: (cb) => io.close(() => callbackify(async () => {

@@ -53,6 +53,18 @@ tape('a record that was given up is not sent again to the next owner', async (t)
   t.deepEqual(await settled(valuesOf(client)), ['first', 'next'])
 })
 
+tape('a client whose fsync fails while it takes over becomes the owner when it tries again', async (t) => {
+  const { world, process, client, settled } = await shared({ sync: 'never' }, {})
+  await settled(client.append('first'))
+  let failures = 1
+  world.fault = (caller, name) => caller !== process && name === 'fdatasync' && failures-- > 0 ? 'EIO' : null
+  world.kill(process)
+  t.match(await settled(codeOf(client.append('next'))), /^no error/)
+  t.ok(failures < 0, 'one has failed, and others followed')
+  t.deepEqual(await settled(valuesOf(client)), ['first', 'next'])
+  await settled(client.close())
+})
+
 tape('on a full disk appends of clients fail, a takeover waits, and all goes on when there is room', async (t) => {
   const { world, process, client, opened, settled } = await shared({}, { timeout: 200 })
   const clients = [client, await opened()]
