@@ -769,8 +769,12 @@ class Simulation {
       await this.settle('close', isQuiet)
       for (const member of this.alive) if (member.log === null) member.open()
       await this.settle('open', isQuiet)
-      // readers that were not told of something are told of this
-      for (const member of this.alive) if (member.role !== 'reader' && member.log !== null) this.append(member)
+      for (const member of this.alive.filter(({ role, log }) => role !== 'reader' && log !== null)) {
+        // readers that were not told of something are told of this
+        this.append(member)
+        // without it, a log that is never synced does not hear of an fsync that has failed
+        member.sync()
+      }
       await this.settle('append', isQuiet)
     }
     await this.settle('compactions and deletions', () => this.alive.every(member => !member.isAtWork))
