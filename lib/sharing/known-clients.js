@@ -174,6 +174,8 @@ class KnownClients {
     for (const client of this.withPacked()) {
       client.packed = client.packed.filter(({ end }) => end <= acknowledged)
       this.changed.add(client.id)
+      // what FILE.meta says of them is replaced durably before anything is written: recovery would take what follows for a part of it
+      this.metadata.distrust()
     }
   }
 

@@ -63,18 +63,8 @@ class Committer {
   async makeReady () {
     const { metadata, deletions, durability } = this.writer
     if (deletions.mustPrecede()) await deletions.flush()
-    if (durability.isTruncated) {
-      await this.syncClients()
-      await promised(cb => durability.syncAll(cb))
-    }
+    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
     await metadata.write()
-  }
-
-  async syncClients () {
-    const { metadata, clients } = this.writer
-    const problem = clients.flush()
-    if (problem !== null) throw problem
-    await metadata.syncClients()
   }
 
   /**

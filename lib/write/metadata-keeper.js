@@ -253,12 +253,6 @@ class MetadataKeeper {
     })
   }
 
-  /** Makes durable what it says of clients. */
-  syncClients () {
-    this.hasUnsynced ||= Object.keys(this.listClients()).length > 0
-    return this.sync()
-  }
-
   /**
    * @param {Deletion[]} deletions that the log's file has now
    * @param {number} sync number of the fsync that makes them durable there

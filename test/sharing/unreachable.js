@@ -9,8 +9,8 @@ const { settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
 /** An owner and a client of a shared log, with these options. */
-async function shared (ownerOptions, clientOptions) {
-  const world = new World(1)
+async function shared (ownerOptions, clientOptions, seed = 1) {
+  const world = new World(seed)
   world.slowness = 0
   const open = (process, options) => settled(world, process.require('./promises').open('/log', { shared: true, ...options }))
   const process = world.start()
@@ -63,6 +63,23 @@ tape('a client whose fsync fails while it takes over becomes the owner when it t
   t.ok(failures < 0, 'one has failed, and others followed')
   t.deepEqual(await settled(valuesOf(client)), ['first', 'next'])
   await settled(client.close())
+})
+
+tape('a power cut takes nothing that was synced after an append of a client could not be written', async (t) => {
+  for (let seed = 1; seed <= 12; seed++) {
+    const { world, process, owner, client, settled } = await shared({ sync: 'never' }, {}, seed)
+    const first = await settled(owner.append('first'))
+    world.fault = (caller, name, [where]) => caller === process && /^writev?$/.test(name) && caller.calls.files.get(where)?.path === '/log' ? 'EIO' : null
+    await settled(codeOf(client.append('refused'.repeat(20))))
+    world.fault = () => null
+    await settled(owner.del(first))
+    await settled(owner.sync())
+    await settled(owner.append('kept'))
+    await settled(owner.sync())
+    world.cutPower()
+    const again = await settled(world.start().require('./promises').open('/log', { shared: true }))
+    t.deepEqual(await settled(valuesOf(again)), ['kept'], `seed ${seed}`)
+  }
 })
 
 tape('on a full disk appends of clients fail, a takeover waits, and all goes on when there is room', async (t) => {
