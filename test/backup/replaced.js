@@ -103,7 +103,6 @@ tape('a backup that was replaced by a process that was killed before it could sa
   const root = fs.mkdtempSync(file('root-'))
   await copyGeneration(0, root)
   const killed = await replaceAndInterrupt(t, root, 'backup', 2)
-  // otherwise, it is valid without the files beside it
   await replaceAndInterrupt(t, killed, 'backup', 1)
 })
 
