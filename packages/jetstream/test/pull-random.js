@@ -45,10 +45,10 @@ withServer('random pulls', (shared) => {
         },
         crash: () => {
           if (!fs.existsSync(`${file}.pull`)) return
-          const lines = fs.readFileSync(`${file}.pull`, 'latin1').split('\n')
-          // the line with which a pull starts is durable before it appends, and windows are before they are trimmed
-          const least = lines.findLastIndex(line => line.includes('"start":')) + 1
-          fs.writeFileSync(`${file}.pull`, lines.slice(0, least + random.below(lines.length - least)).join('\n') + '\n' + formatLine('{}'), 'latin1')
+          const lines = fs.readFileSync(`${file}.pull`, 'latin1').split('\n').slice(0, -1)
+          const durable = durableLines(lines)
+          const kept = durable + random.below(lines.length - durable + 1)
+          fs.writeFileSync(`${file}.pull`, lines.slice(0, kept).map(line => line + '\n').join('') + formatLine('{}'), 'latin1')
         },
         pull: async () => {
           await pullOnce(server, stream, file)
@@ -72,3 +72,22 @@ withServer('random pulls', (shared) => {
 
   test.onFinish(closeLogs)
 })
+
+/**
+ * @param {string[]} lines of FILE.pull
+ * @returns {number} how many of them no crash of the last pull can take: the line with which it starts is durable before it appends, and those
+ *   of windows are before records in them are deleted
+ */
+function durableLines (lines) {
+  const windows = new Set()
+  let [durable, lastWindow] = [0, 0]
+  lines.forEach((line, i) => {
+    const { from, seq, start, closed } = JSON.parse(line.slice(line.indexOf(' ')))
+    const window = `${from} ${seq}`
+    if (seq !== undefined && !windows.has(window)) lastWindow = i + 1
+    else if (seq !== undefined || start?.seq > 0) durable = Math.max(durable, lastWindow)
+    else if (!closed) durable = i + 1
+    windows.add(window)
+  })
+  return durable
+}
