@@ -333,6 +333,8 @@ class MetadataKeeper {
       this.isOpen = false
       // otherwise, the next opening recovers the log
       if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })
+      // a closed file is one whose name is durable
+      await metadata.syncName()
       metadata.append(closed, true)
     })
   }

@@ -35,25 +35,32 @@ tape('a power cut takes nothing that was durable when a log was opened again aft
   }
 })
 
-tape('a trim whose fsync has failed is durable before the next opening frees its blocks', async (t) => {
-  const world = new World(1)
-  const open = (process) => settled(world, process.require('./promises').open('/log', { blockSize: 512, sync: 'always' }))
-  const first = world.start()
-  const log = await open(first)
-  const seqs = []
-  for (let i = 0; i < 10; i++) seqs.push(await settled(world, log.append(`${i}`.padEnd(200))))
-  world.fault = (process, name) => process === first && name === 'fdatasync' ? 'EIO' : null
-  const err = await settled(world, log.trim({ lt: seqs[6] })).catch(err => err)
-  t.equal(err.code, 'EIO')
-  world.kill(first)
-  const second = world.start()
-  // it frees the blocks, and is interrupted before it has noted that
-  world.fault = (process, name, [filename]) => process === second && name === 'open' && filename === '/log.meta.new' ? 'ENOSPC' : null
-  const found = await settled(world, collect(await open(second)))
-  t.ok(found[0].startsWith('6'))
-  cutPower(world)
-  t.deepEqual(await settled(world, collect(await open(world.start()))), found)
-})
+for (const isReplaced of [false, true]) {
+  tape(`a trim whose fsync has failed is durable before the next opening frees its blocks${isReplaced ? ', also if FILE.meta was replaced since' : ''}`, async (t) => {
+    const world = new World(1)
+    const open = (process) => settled(world, process.require('./promises').open('/log', { blockSize: 512, sync: 'always' }))
+    const first = world.start()
+    const log = await open(first)
+    const seqs = []
+    for (let i = 0; i < 10; i++) seqs.push(await settled(world, log.append(`${i}`.padEnd(200))))
+    world.fault = (process, name) => process === first && name === 'fdatasync' ? 'EIO' : null
+    const trimmed = () => settled(world, log.trim({ lt: seqs[6] })).catch(err => err)
+    t.equal((await trimmed()).code, 'EIO')
+    if (isReplaced) {
+      // of the directory
+      world.fault = (process, name) => process === first && name === 'fsync' ? 'EIO' : null
+      t.equal((await trimmed()).code, 'EIO')
+    }
+    world.kill(first)
+    const second = world.start()
+    // it frees the blocks, and is interrupted before it has noted that
+    world.fault = (process, name, [filename]) => process === second && name === 'open' && filename === '/log.meta.new' ? 'ENOSPC' : null
+    const found = await settled(world, collect(await open(second)))
+    t.ok(found[0].startsWith('6'))
+    cutPower(world)
+    t.deepEqual(await settled(world, collect(await open(world.start()))), found)
+  })
+}
 
 for (const isReopened of [false, true]) {
   tape(`a power cut takes no commit of a cursor that was fsynced after a failed fsync${isReopened ? ', by another process' : ''}`, async (t) => {
