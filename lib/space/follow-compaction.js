@@ -39,6 +39,7 @@ async function followCompaction (follower, replaced) {
     file.moveTo(fd, map.base)
     blocks.moveTo(follower.log.tailOf(found), found.start, map)
     follower.moveTo(end, map)
+    map.unload()
   } catch (err) {
     if (!isMoved) {
       map?.close()

@@ -27,8 +27,8 @@ const CHECKSUM_AT = PAGE_SIZE - 4
 /** Checksum and blank before a line's text, newline after it. */
 const LINE_FRAME = 10
 
-/** Pages that are kept in memory: those of 350,000 runs. */
-const MAX_LOADED = 2048
+/** Pages that stay in memory: those of 350,000 runs. */
+const MAX_KEPT = 2048
 
 /** A log whose name leaves no room for the suffix has no map. */
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
@@ -68,7 +68,7 @@ class OffsetMap {
     /** The page that was read last: lookups often follow each other. @type {Buffer} */
     this.page = Buffer.alloc(0)
     this.pageNumber = -1
-    /** All pages; null: they are read one by one. @type {Buffer | null} */
+    /** All pages, verified; null: they are read one by one. @type {Buffer | null} */
     this.loaded = null
   }
 
@@ -78,11 +78,20 @@ class OffsetMap {
     return bytes.subarray(0, readFully(this.fd, bytes, 0))
   }
 
-  /** Reads all of it, unless it is large: what moves to the other file moves in one step, in which no read may fail. */
+  /** Reads and verifies all of it: what moves to the other file moves in one step, in which no lookup may fail. */
   load () {
-    if (this.loaded !== null || this.pages > MAX_LOADED) return
     const bytes = Buffer.allocUnsafeSlow(this.pages * PAGE_SIZE)
-    this.loaded = bytes.subarray(0, readFully(this.fd, bytes, PAGE_SIZE))
+    const size = readFully(this.fd, bytes, PAGE_SIZE)
+    for (let i = 0; i < this.pages; i++) this.verify(bytes.subarray(0, size).subarray(i * PAGE_SIZE, (i + 1) * PAGE_SIZE), i)
+    this.loaded = bytes
+  }
+
+  /** Of a large one, pages are read one by one from now on. */
+  unload () {
+    if (this.pages <= MAX_KEPT) return
+    this.loaded = null
+    this.page = Buffer.alloc(0)
+    this.pageNumber = -1
   }
 
   /**
@@ -212,12 +221,21 @@ class OffsetMap {
   read (number) {
     if (number === this.pageNumber) return this.page
     this.pageNumber = -1
-    const page = this.loaded?.subarray(number * PAGE_SIZE, (number + 1) * PAGE_SIZE) ?? this.readPage(number)
+    this.page = this.loaded?.subarray(number * PAGE_SIZE, (number + 1) * PAGE_SIZE) ?? this.verify(this.readPage(number), number)
+    this.pageNumber = number
+    return this.page
+  }
+
+  /**
+   * @param {Buffer} page
+   * @param {number} number from 0
+   * @returns {Buffer} the same
+   * @throws flumelog:corrupt
+   */
+  verify (page, number) {
     if (page.length < PAGE_SIZE || crc32(page.subarray(0, CHECKSUM_AT)) !== page.readUInt32LE(CHECKSUM_AT)) {
       throw errors.corruptMap(this.filename, number)
     }
-    this.page = page
-    this.pageNumber = number
     return page
   }
 

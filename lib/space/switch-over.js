@@ -113,6 +113,7 @@ function move (compaction, tail, map) {
   // blocks that were trimmed meanwhile had been copied
   if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)
+  map.unload()
 }
 
 module.exports = { switchOver }

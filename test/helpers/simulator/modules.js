@@ -34,7 +34,7 @@ const LIMITS = [
   ['sharing/frame-packer.js', 'FULL_FRAME', 600],
   ['sharing/frames.js', 'WINDOW', 16384],
   ['space/compaction.js', 'MIN_HEADROOM', 500],
-  ['space/offset-map.js', 'MAX_LOADED', 0]
+  ['space/offset-map.js', 'MAX_KEPT', 0]
 ]
 
 /** Compiled once: filename -> function that makes a module, with the limits that the code has, and with small ones. @type {Array<Map<string, Function>>} */
