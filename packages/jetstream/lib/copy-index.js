@@ -6,7 +6,7 @@
 //     { stream, created, id }          the first: which stream is copied, and the log's id; and `envelope: true` if records have the envelope
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
 //     { start: { seq, offset } }       windows up to this sequence were trimmed
-//     { closed: true }                 nothing was appended to the copy after what is known here, until the next line
+//     { closed: true }                 nothing was appended to the copy after what is known here
 //
 // Records are durable before a line says that they are there. So a crash may leave more of them than the last line says, never fewer.
 
@@ -70,13 +70,12 @@ class CopyIndex {
     const lines = text.split('\n')
     for (const line of lines.slice(0, -1)) {
       const json = textOf(line)
+      // the write of a line was interrupted
       if (json === null) break
       this.take(JSON.parse(json))
       this.lines++
     }
     if (this.lines === 0) throw errors.corruptCopyIndex(this.filename)
-    // the write of a line was interrupted
-    if (this.lines < lines.length - 1 || lines.at(-1) !== '') this.isOutdated = true
     return true
   }
 
@@ -98,14 +97,13 @@ class CopyIndex {
   }
 
   /**
-   * Starts a copy: the file is created with the next write.
+   * Starts a copy.
    * @param {{ stream: string, created: string, id: string, envelope: boolean }} what
    * @param {number} offset at which it starts
    */
   create (what, offset) {
     Object.assign(this, what)
     this.start.offset = offset
-    this.isOutdated = true
   }
 
   /**
@@ -154,10 +152,13 @@ class CopyIndex {
     this.lines++
   }
 
-  /** Records may be appended to the copy that are not known here. */
+  /**
+   * Records may be appended to the copy that are not known here. What the file says may not be durable, since an fsync of an earlier process has
+   * failed, or it was killed before it had fsynced the directory: so it is replaced.
+   */
   async reopen () {
-    this.append({})
-    await this.write()
+    this.isClosed = false
+    await this.replace()
   }
 
   get isChanged () {

@@ -5,8 +5,8 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { formatLine } = require('../../../lib/format/lines')
 const { testFolder } = require('../../../test/helpers/folder')
+const { CopyIndex } = require('../lib/copy-index')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withServer, streamName } = require('./helpers/nats')
 const { pullOnce, recordsIn, recordsOn, request } = require('./helpers/pulling')
@@ -28,7 +28,8 @@ withServer('random pulls', (shared) => {
       const log = openLog(server, { stream })
       await log.onReady()
       const done = []
-      let last = 0
+      let [last, written] = [0, 0]
+      t.teardown(atReopening((lines) => { written = lines }))
       const append = async (count, size) => { last = await log.append(Array.from({ length: count }, () => Buffer.from(`${random.below(4)}`.repeat(1 + random.below(size))))) }
       const steps = {
         append: () => append(1 + random.below(random.pick([3, 50, 2000])), random.pick([4, 40, 2000])),
@@ -46,9 +47,8 @@ withServer('random pulls', (shared) => {
         crash: () => {
           if (!fs.existsSync(`${file}.pull`)) return
           const lines = fs.readFileSync(`${file}.pull`, 'latin1').split('\n').slice(0, -1)
-          const durable = durableLines(lines)
-          const kept = durable + random.below(lines.length - durable + 1)
-          fs.writeFileSync(`${file}.pull`, lines.slice(0, kept).map(line => line + '\n').join('') + formatLine('{}'), 'latin1')
+          const durable = durableLines(lines, written)
+          fs.writeFileSync(`${file}.pull`, lines.slice(0, durable + random.below(lines.length - durable + 1)).map(line => line + '\n').join(''), 'latin1')
         },
         pull: async () => {
           await pullOnce(server, stream, file)
@@ -74,20 +74,35 @@ withServer('random pulls', (shared) => {
 })
 
 /**
- * @param {string[]} lines of FILE.pull
- * @returns {number} how many of them no crash of the last pull can take: the line with which it starts is durable before it appends, and those
- *   of windows are before records in them are deleted
+ * @param {(lines: number) => void} listener told of FILE.pull when a pull begins
+ * @returns {() => void} removes it
  */
-function durableLines (lines) {
+function atReopening (listener) {
+  const { reopen } = CopyIndex.prototype
+  CopyIndex.prototype.reopen = async function () {
+    await reopen.call(this)
+    listener(this.lines)
+  }
+  return () => { CopyIndex.prototype.reopen = reopen }
+}
+
+/**
+ * @param {string[]} lines of FILE.pull
+ * @param {number} written of them when the last pull began: durable before it appended records
+ * @returns {number} how many no crash of it can take: those of windows are durable before records in them are deleted
+ */
+function durableLines (lines, written) {
   const windows = new Set()
-  let [durable, lastWindow] = [0, 0]
+  let [durable, last] = [written, written]
   lines.forEach((line, i) => {
-    const { from, seq, start, closed } = JSON.parse(line.slice(line.indexOf(' ')))
+    const { from, seq, start } = JSON.parse(line.slice(line.indexOf(' ')))
     const window = `${from} ${seq}`
-    if (seq !== undefined && !windows.has(window)) lastWindow = i + 1
-    else if (seq !== undefined || start?.seq > 0) durable = Math.max(durable, lastWindow)
-    else if (!closed) durable = i + 1
-    windows.add(window)
+    if (i < written) windows.add(window)
+    else if (start !== undefined || windows.has(window)) durable = last
+    else if (seq !== undefined) {
+      windows.add(window)
+      last = i + 1
+    }
   })
   return durable
 }
