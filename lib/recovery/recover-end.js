@@ -46,8 +46,11 @@ async function loadMetadata (io, size) {
   const own = found && await ownMetadata(io.read, size, found.metadata, false)
   io.metadata.load(own, found?.size ?? 0)
   if (found === null || own === null) return { metadata: null, point: null }
-  // the compaction has ended
-  if (found.metadata.next !== null) io.metadata.distrust()
+  if (found.metadata.next !== null) {
+    // the compaction has ended: the directory says so durably before FILE.meta tells of one file only
+    await io.metadata.syncName()
+    io.metadata.distrust()
+  }
   return { metadata: own, point: own.closed ? null : pointOf(own, found.version, found.published, false) }
 }
 
