@@ -34,6 +34,15 @@ class Generation {
     return this.started - this.running
   }
 
+  /**
+   * @param {string} id that a process shows
+   * @returns {number} compactions that may have ended since
+   */
+  missedBy (id) {
+    if (id === this.id) return this.since
+    return id === this.previous ? this.since + 1 : Infinity
+  }
+
   powerCut () {
     this.running = 0
   }

@@ -77,8 +77,15 @@ class Member {
       this.note(`${what}: ${err.code ?? err.stack} ${err.message}`)
       // a reader goes on when it could not make durable what a cursor is behind of
       if (FINAL.has(err.code) && !(this.role === 'reader' && err.code === 'flumelog:failed')) this.isBroken = true
+      if (err.code === 'flumelog:replaced' && this.mustFollow) this.problem(`${what} got ${err.stack}`)
       if (!EXPECTED.has(err.code) && !this.simulation.isExpected(err, this, what)) this.problem(`${what} got ${err.stack}`)
     }).finally(() => { this.pending.delete(key) })
+  }
+
+  /** Whether at most one compaction has ended since the one of which this process has the log: that is followed. */
+  get mustFollow () {
+    const { generation, hadFaults } = this.simulation
+    return !hadFaults && this.log !== null && generation.missedBy(this.log.flumelog.id) < 2
   }
 
   open () {
