@@ -169,7 +169,8 @@ class NamedCursors {
     const { writer, follower } = /** @type {import('../opening').Opened} */ (opened)
     if (follower === null) {
       const { durability } = /** @type {import('../write/writer').Writer} */ (writer)
-      if (seq >= durability.safeEnd) await promised(cb => durability.syncTo(durability.acknowledged, cb))
+      durability.noteSynced()
+      if (seq >= durability.recoveryPoint) await promised(cb => durability.syncTo(durability.acknowledged, cb))
     } else if (seq >= this.durableEnd) {
       const { file, reading: { blocks: { end } } } = this.log
       // an fsync is of the file, whichever process has written it; what readers see is acknowledged

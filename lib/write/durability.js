@@ -40,7 +40,7 @@ class Durability {
     this.listeners = listeners
     /** Up to this offset everything is durable. */
     this.synced = progress.written
-    /** The same, and acknowledged: a log that a power cut shortens ends here, or after it. */
+    /** The same, and all that was acknowledged together with it: a log that a power cut shortens ends here, or after it. */
     this.recoveryPoint = progress.written
     /** What it is when the fsync in progress succeeds. */
     this.nextRecoveryPoint = progress.written
@@ -70,11 +70,6 @@ class Durability {
   /** The file was truncated. */
   truncated () {
     this.truncatedBy = this.startedSync + 1
-  }
-
-  /** Up to here records are durable, and no failed write takes them back. */
-  get safeEnd () {
-    return Math.min(this.synced, this.progress.acknowledged)
   }
 
   get acknowledged () {

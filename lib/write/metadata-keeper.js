@@ -13,10 +13,9 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @typedef {import('../storage/metadata-text').Place} Place
  *
  * @typedef {object} Progress
- * @property {number} safeEnd up to this offset everything is durable and never rolled back
  * @property {number} acknowledged
  * @property {number} lastSync number of the last fsync of the log
- * @property {number} recoveryPoint
+ * @property {number} recoveryPoint offset at which, or after which, a log ends that a power cut shortens
  * @property {() => void} noteSynced
  *
  * @typedef {object} Others

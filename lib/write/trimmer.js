@@ -108,7 +108,8 @@ class Trimmer {
     // a log of which only the first block is a hole looks like one in which its records were deleted
     if (start <= Math.max(blocks.start, blockSize)) return
     // a log that a power cut shortens must not lose all that is left of it
-    if (durability.safeEnd <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
+    durability.noteSynced()
+    if (durability.recoveryPoint <= start) await promised(cb => durability.syncTo(writer.acknowledged, cb))
     const block = await this.firstWhole(start, wanted)
     if (block !== null) await this.moveTo(block)
   }

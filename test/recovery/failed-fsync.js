@@ -3,16 +3,10 @@
 // A log whose fsync has failed, on a simulated disk that then counts the pages as written, as Linux does.
 
 const tape = require('tape')
-const { settled } = require('../helpers/simulator/settled')
+const { loseUnsynced, settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
 const SEEDS = 20
-
-/** @param {World} world in which nothing is left that was not fsynced */
-function cutPower (world) {
-  world.disk.random = Object.assign(() => 0, { below: () => 0, pick: (values) => values[0] })
-  world.cutPower()
-}
 
 tape('a power cut takes nothing that was durable when a log was opened again after a failed fsync', async (t) => {
   for (let seed = 1; seed <= SEEDS; seed++) {
@@ -57,7 +51,7 @@ for (const isReplaced of [false, true]) {
     world.fault = (process, name, [filename]) => process === second && name === 'open' && filename === '/log.meta.new' ? 'ENOSPC' : null
     const found = await settled(world, collect(await open(second)))
     t.ok(found[0].startsWith('6'))
-    cutPower(world)
+    loseUnsynced(world)
     t.deepEqual(await settled(world, collect(await open(world.start()))), found)
   })
 }
@@ -83,7 +77,7 @@ for (const isReopened of [false, true]) {
     await commit(other, seqs[1])
     // not durable: it takes the place of the line before
     await settled(world, other.commit(seqs[2]))
-    cutPower(world)
+    loseUnsynced(world)
     const [found] = await settled(world, (await open(world.start())).cursors())
     t.equal(found.seq, seqs[1])
   })

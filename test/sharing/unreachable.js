@@ -12,6 +12,7 @@ const { World } = require('../helpers/simulator/world')
 async function shared (ownerOptions, clientOptions, seed = 1) {
   const world = new World(seed)
   world.slowness = 0
+  if (ownerOptions.blockSize < 512) world.hasSmallLimits = true
   const open = (process, options) => settled(world, process.require('./promises').open('/log', { shared: true, ...options }))
   const process = world.start()
   const owner = await open(process, ownerOptions)
@@ -79,6 +80,20 @@ tape('a power cut takes nothing that was synced after an append of a client coul
     world.cutPower()
     const again = await settled(world.start().require('./promises').open('/log', { shared: true }))
     t.deepEqual(await settled(valuesOf(again)), ['kept'], `seed ${seed}`)
+  }
+})
+
+tape('a power cut takes no record at which a cursor is, also if those that a client has appended with it are not durable', async (t) => {
+  for (let seed = 1; seed <= 40; seed++) {
+    // of what the client sends together, a part is fsynced before the rest is written
+    const { world, client, owner, settled } = await shared({ blockSize: 128, sync: 'interval', syncInterval: 60_000, syncBytes: 1000 }, {}, seed)
+    await settled(client.append(Array.from({ length: 15 + seed % 10 }, (_, i) => `${i}`.padEnd(100))))
+    const [first] = await settled(valuesOf(owner))
+    await settled(owner.cursor('mailer').commit(0, { sync: true }))
+    world.cutPower()
+    const again = await settled(world.start().require('./promises').open('/log', { shared: true }))
+    t.equal((await settled(valuesOf(again)))[0], first, `seed ${seed}`)
+    world.end()
   }
 })
 

@@ -26,4 +26,13 @@ async function settled (world, promise) {
   return promise
 }
 
-module.exports = { settled, until }
+/**
+ * The power is cut, and nothing is left that was not fsynced.
+ * @param {import('./world').World} world
+ */
+function loseUnsynced (world) {
+  world.disk.random = Object.assign(() => 0, { below: () => 0, pick: (/** @type {any[]} */ values) => values[0] })
+  world.cutPower()
+}
+
+module.exports = { loseUnsynced, settled, until }
