@@ -34,7 +34,7 @@ const MUTANTS = [
   ['recovery does not repeat deletions', 'recovery/recover.js', 'for (const patch of found.patches) await writePatch(io, patch, blockSize)', ''],
   ['recovery keeps a record that is not whole', 'recovery/find-end.js', 'if (end < blockSize) return from + start + end', 'if (end === 0) return from + start'],
   ['a deletion is not made durable by `sync`', 'write/deleter.js', "if (this.writer.state === 'closed' || (!this.hasUnsynced && !this.hasRequests)) return cb", 'return cb'],
-  ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.safeEnd <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
+  ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.recoveryPoint <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
   ['a trim goes one block too far', 'write/trimmer.js', 'start -= start % blockSize', 'start += blockSize - start % blockSize'],
   ['a compaction does not wait for the directory', 'space/switch-over.js', 'try {\n      await syncFolder(folder)', 'try {\n      syncFolder(folder)'],
   ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.throwIfStopped()', 'this.throwIfStopped()'],
@@ -77,6 +77,10 @@ const MUTANTS = [
   ['an offset map gets its name before the log of which it is (cd175d8a)', 'space/switch-over.js', '  offsetMap.load()\n', '  offsetMap.load()\n  fs.renameSync(namesOf(path).unfinishedMap, namesOf(path).map)\n'],
   ['a reader that opens the log while it is compacted fails (61f3f55d)', 'space/open-reader.js', 'if (!isReplaced || opens === MAX_OPENS) throw err', 'throw err'],
   ['a new owner believes that records are gone which a failed fsync has left (cace744a)', 'write/committer.js', '  forgetUnacknowledged () {\n', '  forgetUnacknowledged () {\n    this.writer.clients.rollBack(this.acknowledged)\n'],
+  ['the name counts as durable that a killed process has given FILE.meta', 'storage/metadata-file.js', 'this.isNameUnsynced = metadata !== null && !metadata.closed', 'this.isNameUnsynced = false'],
+  ['FILE.meta tells of the compacted file only, before the name of that is durable', 'recovery/recover-end.js', '    await io.metadata.syncName()\n', ''],
+  ['readers move to a compacted log by lookups in a file', 'space/switch-over.js', '  offsetMap.load()\n', ''],
+  ['a cursor is at a record of which what was sent with it is not durable', 'cursors/named-cursors.js', 'seq >= durability.recoveryPoint', 'seq >= durability.synced'],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 

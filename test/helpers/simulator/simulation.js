@@ -153,8 +153,11 @@ class Simulation {
       if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
       if (this.isVisited && weight[0] === 'stop') weight[1] = THEME
     }
+    /** Whether processes end when they fsync a directory, and the next ones, too. */
+    this.losesNames = seed % 8 === 5
     if (seed % 8 === 3) this.interruptWrites()
     else if (seed % 8 === 7) this.weights.push(['failConsumer', THEME])
+    else if (this.losesNames) this.loseNames()
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
@@ -174,6 +177,12 @@ class Simulation {
     this.world.hasSmallLimits = true
     Object.assign(this.options, { sync: 'interval', syncBytes: randomFrom(this.seed + 9).pick([500, 1000]) })
     this.weights.push(['failWrite', THEME])
+  }
+
+  /** A process is killed between a rename and the fsync of the directory, and the power is cut at a later one, often that of the next process. */
+  loseNames () {
+    this.killsAgain = 0.5
+    for (const weight of this.weights) if (weight[0] === 'killSoon') weight[1] = THEME
   }
 
   /**
@@ -342,9 +351,10 @@ class Simulation {
 
   killSoon (member) {
     const { process } = member
-    if (this.random() < 0.5) process.callsToLive = 1 + this.random.below(60)
+    if (this.losesNames) process.lastCall = 'fsync'
+    else if (this.random() < 0.5) process.callsToLive = 1 + this.random.below(60)
     else process.lastCall = this.random.pick(LAST_CALLS)
-    process.endsWithPower = this.random() < 0.3
+    process.endsWithPower = this.random() < (this.losesNames ? 0.5 : 0.3)
     this.world.note(`process ${process.pid} is killed soon`)
   }
 
