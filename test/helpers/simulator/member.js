@@ -213,10 +213,10 @@ class Member {
     return this.role !== 'reader' || this.inode.failedSyncs === 0
   }
 
-  /** It need not hear of an fsync of another process that has failed; once it has heard of one, it makes nothing durable. */
+  /** Who does not write the file need not hear of an fsync of another process that has failed; once it has heard of one, it makes nothing durable. */
   get canCommit () {
     const hasHeard = ({ inode, failedSyncs, missedSyncs }) => inode !== this.inode || (missedSyncs === 0 && failedSyncs === inode.failedSyncs)
-    return this.role !== 'reader' || [...this.process.calls.files.values()].every(hasHeard)
+    return (this.role !== 'reader' && this.log?.flumelog.role !== 'client') || [...this.process.calls.files.values()].every(hasHeard)
   }
 
   get inode () {
@@ -502,10 +502,11 @@ class Member {
         if (records.length > 0) {
           const index = Math.floor(part * records.length)
           const done = model.commit(given[index])
+          const { canCommit } = this
           await cursor.commit(records[index].seq, sync ? { sync } : {})
           if (!this.process.isAlive) return
           // a reader is not told how its log is to be synced
-          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), this.canCommit)
+          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), canCommit && this.canCommit)
           this.note(`${what} is at ${records[index].seq}`)
           simulation.strike(this, 'cursor', true)
         }
