@@ -166,6 +166,7 @@ class Member {
     const isOwners = this.role === 'alone' || log.flumelog.role === 'owner'
     for (const entry of entries) entry.isOwners = isOwners
     const { after } = options
+    const { over } = simulation.generation
     if (after !== undefined) entries[0].follows = model.at(after, log.flumelog.id)
     this.start(`append ${entries[0].n} to ${entries.at(-1)?.n}${options.atomic ? ', atomic' : ''}${options.sync ? ', sync' : ''}${after === undefined ? '' : `, after ${after}`}`, async () => {
       const values = entries.map(({ text }) => text)
@@ -191,6 +192,8 @@ class Member {
       }
       simulation.strike(this, 'append', isDurable)
       const last = options.atomic ? seq.at(-1) : seq
+      // a client that was away during two compactions is told where they were stored
+      if (last < log.flumelog.start && this.role === 'shared' && simulation.generation.started - over >= 2) return
       if (log.since.value < last && log.flumelog.id === id) this.problem(`since is ${log.since.value} after an append at ${last}`)
       if (options.atomic) entries.forEach((entry, i) => Object.assign(entry, { seq: seq[i], id }))
       else Object.assign(/** @type {Entry} */ (entries.at(-1)), { seq, id })
