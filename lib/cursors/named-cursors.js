@@ -129,14 +129,15 @@ class NamedCursors {
    * to where they are since the one after that. Those that other processes hold are theirs to write.
    */
   async moveAll () {
-    for (const { name, position } of await this.readFiles()) {
+    for (const { name, position, isHeld } of await this.readFiles()) {
       if (position === null) continue
       const filename = cursorPath(this.path, name)
       let held = this.held.get(name)?.cursor
       // its file may be closed already, in which case it stores nothing more
       for (; held !== undefined && held.closing !== null; held = this.held.get(name)?.cursor) await new Promise(resolve => held?.close(resolve))
       if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
-      else if (position.id === this.id) await syncCursor(filename)
+      // one that nobody holds is written again: its last fsync may have failed
+      else if (isHeld && position.id === this.id) await syncCursor(filename)
       else await promised(cb => new NamedCursor(this, name, filename, Promise.resolve()).close(cb))
     }
   }

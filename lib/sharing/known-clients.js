@@ -98,11 +98,19 @@ class KnownClients {
    * @returns {Error | null}
    */
   flush () {
+    return this.write([...this.changed])
+  }
+
+  /**
+   * @param {string[]} ids
+   * @returns {Error | null}
+   */
+  write (ids) {
     const { changed, clients } = this
-    if (changed.size === 0) return null
+    if (ids.length === 0) return null
     /** @type {Record<string, RunLine[] | null>} */
     const lines = {}
-    for (const id of changed) {
+    for (const id of ids) {
       const client = clients.get(id)
       lines[id] = client === undefined ? null : linesOf(client)
     }
@@ -111,7 +119,7 @@ class KnownClients {
     } catch (err) {
       return /** @type {Error} */ (err)
     }
-    changed.clear()
+    for (const id of ids) changed.delete(id)
     return null
   }
 
@@ -138,8 +146,8 @@ class KnownClients {
     this.dropAbsent()
     const client = new KnownClient(id, answered, [], this.clock.now())
     this.clients.set(id, client)
-    this.changed.add(id)
-    const problem = this.problem() ?? this.flush()
+    // not what is with the writer, which a compaction may be about to move
+    const problem = this.problem() ?? this.write([id])
     if (problem === null) return client
     this.clients.delete(id)
     throw problem
@@ -211,7 +219,8 @@ class KnownClients {
   leave (client) {
     client.session = null
     client.absentSince = this.clock.now()
-    if (client.isLeaving) this.drop(client)
+    // until what it has sent is stored or rolled back, FILE.meta has to tell of it
+    if (client.isLeaving && client.packed.length === 0) this.drop(client)
   }
 
   /** @param {KnownClient} client */
@@ -225,7 +234,7 @@ class KnownClients {
     const absent = [...this.clients.values()].filter(({ session, packed }) => session === null && packed.length === 0)
     const surplus = absent.length - MAX_ABSENT
     absent.sort((a, b) => a.absentSince - b.absentSince).forEach((client, i) => {
-      if (i < surplus || now - client.absentSince > FORGET_AFTER) this.drop(client)
+      if (i < surplus || client.isLeaving || now - client.absentSince > FORGET_AFTER) this.drop(client)
     })
   }
 }

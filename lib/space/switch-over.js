@@ -66,9 +66,7 @@ async function rename (compaction, tail, offsetMap) {
   offsetMap.load()
   await syncFolder(folder)
   const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
-  // what is not acknowledged is not in the other file yet
-  const clients = writer.clients.list(writer.acknowledged)
-  await writer.metadata.handOver({ end: target.end, tie, start: base, freed: base, blockSize, id: offsetMap.id, base, clients }, async () => {
+  await writer.metadata.handOver({ end: target.end, tie, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
     try {

@@ -193,8 +193,8 @@ class MetadataFile {
       this.takePlace(fd, size, bytes.length, unfinished)
     } catch (err) {
       for (const { entry } of this.since ?? []) if (before.metadata !== null) apply(before.metadata, entry)
-      // there may be room later
-      Object.assign(this, before, { since: null, snapshotSize: this.size })
+      // there may be room later; and what it says may have become untrue meanwhile
+      Object.assign(this, { metadata: before.metadata, mustReplace: before.mustReplace || this.mustReplace, since: null, snapshotSize: this.size })
       if (fd !== -1 && fd !== this.fd) await close(fd).catch(() => {})
       // a partial file would use the remaining space
       await fs.promises.unlink(unfinished).catch(() => {})
@@ -228,7 +228,11 @@ class MetadataFile {
 
   async syncName () {
     if (!this.isNameUnsynced) return
-    await syncFolder(this.folder)
+    await syncFolder(this.folder).catch((err) => {
+      // a power cut may bring back what the snapshot has replaced
+      this.mustReplace = true
+      throw err
+    })
     this.isNameUnsynced = false
   }
 

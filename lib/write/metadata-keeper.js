@@ -19,7 +19,7 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @property {() => void} noteSynced
  *
  * @typedef {object} Others
- * @property {() => import('../storage/metadata-text').ClientRuns} listClients what the next owner of a shared log has to know
+ * @property {(end?: number) => import('../storage/metadata-text').ClientRuns} listClients what the next owner of a shared log has to know of records before `end`
  * @property {() => number} freed up to this offset the blocks before the start are zeros, durably
  */
 
@@ -284,12 +284,14 @@ class MetadataKeeper {
 
   /**
    * Another file takes the log's place, in which all that was deleted is deleted.
-   * @param {import('../storage/metadata-text').Next} next of that file
+   * @param {Omit<import('../storage/metadata-text').Next, 'clients'>} place what is true of that file
    * @param {() => Promise<void>} takePlace gives it the log's name, durably
    */
-  handOver (next, takePlace) {
+  handOver (place, takePlace) {
     return this.change(async (metadata) => {
       await this.ensureWritten()
+      // what is not acknowledged is not in that file yet
+      const next = { ...place, clients: this.listClients(this.progress.acknowledged) }
       metadata.append({ next })
       await metadata.sync()
       try {

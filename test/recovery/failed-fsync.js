@@ -3,7 +3,7 @@
 // A log whose fsync has failed, on a simulated disk that then counts the pages as written, as Linux does.
 
 const tape = require('tape')
-const { loseUnsynced, settled } = require('../helpers/simulator/settled')
+const { loseUnsynced, settled, until } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
 const SEEDS = 20
@@ -82,6 +82,38 @@ for (const isReopened of [false, true]) {
     t.equal(found.seq, seqs[1])
   })
 }
+
+tape('a power cut in a compaction takes no cursor of which an fsync had failed after the compaction before, in a process that was killed', async (t) => {
+  const world = new World(1)
+  world.slowness = 0
+  const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true, sync: 'never' }))
+  const [first, second] = [world.start(), world.start()]
+  const owner = await open(first)
+  const client = await open(second)
+  const seq = await settled(world, client.append('first'))
+  await settled(world, client.append('second'))
+  await settled(world, client.cursor('mailer').commit(seq, { sync: true }))
+  let failures = 0
+  world.fault = (process, name, [fd]) => {
+    if (process !== second || name !== 'fdatasync' || !process.calls.files.get(fd)?.path.startsWith('/log.cursor-')) return null
+    failures++
+    return 'EIO'
+  }
+  const { id } = await settled(world, owner.compact())
+  await until(world, () => failures > 0)
+  await world.run(() => false, 50)
+  world.kill(second)
+  let isCut = false
+  world.fault = (process, name, [filename]) => {
+    if (process === first && name === 'open' && String(filename).startsWith('/log.cursor-') && owner.id !== id) isCut = true
+    return null
+  }
+  owner.compact().catch(() => {})
+  await until(world, () => isCut)
+  loseUnsynced(world)
+  const cursor = (await open(world.start())).cursor('mailer')
+  t.deepEqual(await settled(world, collect(cursor)), ['second'])
+})
 
 async function collect (log) {
   const records = []

@@ -70,7 +70,7 @@ const MUTANTS = [
   ['FILE.meta counts as durable though its fsync has failed', 'storage/metadata-file.js', '    } catch (err) {\n      this.mustReplace = true\n      throw named(err, this.filename)\n    } finally', '    } catch {\n    } finally'],
   ['FILE.meta is not written again after a failed fsync of its earlier writer', 'storage/metadata-file.js', '      writeFully(fd, bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0)), 0)\n', ''],
   ['entries of FILE.meta count behind one that is not whole', 'storage/metadata-text.js', 'if (entry === null || !this.addEntry(entry)) break', 'if (entry !== null && !this.addEntry(entry)) break'],
-  ['the name of FILE.meta is not fsynced', 'storage/metadata-file.js', '    await syncFolder(this.folder)\n', ''],
+  ['the name of FILE.meta is not fsynced', 'storage/metadata-file.js', 'await syncFolder(this.folder)', 'await Promise.resolve()'],
   ['a snapshot of FILE.meta misses what was appended meanwhile', 'storage/metadata-file.js', 'Buffer.concat((this.since ?? []).map(({ bytes }) => bytes))', 'Buffer.alloc(0)'],
   ['a compaction interrupts what is acknowledged together (6ee1d739)', 'write/states.js', 'hasOperations && !isPartial', 'hasOperations'],
   ['what a failed compaction could not remove stays (73e6998c)', 'space/compaction.js', '    await removeUnfinished(path)\n    await settleMap(path, String(this.compacting.id))\n    const', '    const'],
