@@ -13,6 +13,7 @@ const { recoverEnd } = require('../recovery/recover-end')
 const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
+const { syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
 const { promises } = require('../storage/promisified-file')
 const { findConflict } = require('./find-conflict')
@@ -71,6 +72,8 @@ class EarlierBackup {
     try {
       const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
       const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
+      // a process that was killed may have given it its name, and not durably
+      await syncFolder(file.location.folder)
       await removeUnfinished(earlier.path)
       await settleMap(earlier.path, generationOf(own?.metadata).id)
       return earlier
@@ -175,7 +178,8 @@ class EarlierBackup {
    */
   async update (work) {
     const { source, extent: { start, end } } = this
-    const copied = end < source.end ? await this.append(work, end) : 0
+    // also if nothing is new: that an earlier process has completed it need not be durable
+    const copied = await this.append(work, end)
     return { bytes: source.end - start, start, copied, incremental: true }
   }
 

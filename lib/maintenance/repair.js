@@ -5,6 +5,7 @@
 const fs = require('fs')
 const path = require('path')
 const { recover } = require('../recovery/recover')
+const { loadMetadata } = require('../recovery/recover-end')
 const { MAP_SUFFIX } = require('../space/unfinished-files')
 const { nullIfMissing, syncFolder } = require('../storage/directory')
 const { inheritByName } = require('../storage/inherit')
@@ -104,7 +105,11 @@ async function replace (extent, file, unfinished, origin) {
   inheritByName(unfinished, await fs.promises.stat(file))
   await io.checkPath()
   // what is deleted in it is to be gone from the file that is kept, too
-  if (found.patches.length > 0 || found.trim !== null) await recover(io, { ...found, cut: 0, damagedTail: null }, blockSize)
+  if (found.patches.length > 0 || found.trim !== null) {
+    // what says so must be durable before, whatever became of the fsyncs of who has written it
+    await loadMetadata(io, await io.size())
+    await recover(io, { ...found, cut: 0, damagedTail: null }, blockSize)
+  }
   const original = freeName(`${file}.corrupt`)
   await linkOrCopy(file, original)
   try {

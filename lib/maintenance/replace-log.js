@@ -56,12 +56,16 @@ async function replaceLog (io, name, origin) {
   const folder = path.dirname(name)
   const { unfinished, unfinishedMap } = namesOf(name)
   const next = await describe(unfinished, origin)
+  const own = await readOwn(io)
+  // the log may have got its name by a process that was killed before that was durable, and before the map had its name
+  await syncFolder(folder)
+  await settleMap(name, generationOf(own?.metadata).id)
   await copyMap(origin, unfinishedMap, unfinished)
   await syncFolder(folder)
   let log = unfinished
   const metadata = new MetadataFile(`${name}.meta`, folder, () => fs.promises.stat(log))
   try {
-    await announce(metadata, await readOwn(io), next)
+    await announce(metadata, own, next)
     await fs.promises.rename(unfinished, name)
     await syncFolder(folder)
     log = name

@@ -86,7 +86,6 @@ async function noteRecovered (io, { start }, blockSize) {
   try {
     // not appended: of what another process has written, a power cut may have taken a part, and an fsync that failed may leave one out
     await metadata.replace({ ...before, ...place, deletions: [], next: null })
-    // only once the name is durable: a power cut must not bring back the file before when nobody recovers the log any more
     metadata.append({ closed: true }, true)
   } catch {
     // on a full disk: the writer must not append to it, or it would list deletions that the file has as if they were its own
@@ -94,4 +93,4 @@ async function noteRecovered (io, { start }, blockSize) {
   }
 }
 
-module.exports = { recoverEnd }
+module.exports = { loadMetadata, recoverEnd }

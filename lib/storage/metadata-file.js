@@ -84,8 +84,8 @@ class MetadataFile {
     this.metadata = metadata && { ...metadata, deletions: [...metadata.deletions], clients: { ...metadata.clients } }
     this.size = size
     this.mustReplace = false
-    // an earlier process may have ended before it had fsynced the directory
-    this.isNameUnsynced = metadata !== null && !metadata.closed
+    // an earlier process may have ended before it had fsynced the directory, which has the name of the log, too
+    this.isNameUnsynced = metadata !== null
   }
 
   /**

@@ -307,7 +307,8 @@ class MetadataKeeper {
       try {
         metadata.append({ ...next, dropped, next: null }, true)
       } catch {
-        // what it says of the next file is true of this one; the snapshot that replaces it says it again
+        // what it says of the next file is true of this one; but nothing else may be appended to it
+        metadata.distrust()
       }
       this.publish()
     })
@@ -334,8 +335,6 @@ class MetadataKeeper {
       this.isOpen = false
       // otherwise, the next opening recovers the log
       if (metadata.mustReplace) await metadata.replace({ ...this.listed, ...place, dropped: this.lastNumber, deletions: [], clients, next: null })
-      // a closed file is one whose name is durable
-      await metadata.syncName()
       metadata.append(closed, true)
     })
   }

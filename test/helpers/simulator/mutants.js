@@ -77,7 +77,7 @@ const MUTANTS = [
   ['an offset map gets its name before the log of which it is (cd175d8a)', 'space/switch-over.js', '  offsetMap.load()\n', '  offsetMap.load()\n  fs.renameSync(namesOf(path).unfinishedMap, namesOf(path).map)\n'],
   ['a reader that opens the log while it is compacted fails (61f3f55d)', 'space/open-reader.js', 'if (!isReplaced || opens === MAX_OPENS) throw err', 'throw err'],
   ['a new owner believes that records are gone which a failed fsync has left (cace744a)', 'write/committer.js', '  forgetUnacknowledged () {\n', '  forgetUnacknowledged () {\n    this.writer.clients.rollBack(this.acknowledged)\n'],
-  ['the name counts as durable that a killed process has given FILE.meta', 'storage/metadata-file.js', 'this.isNameUnsynced = metadata !== null && !metadata.closed', 'this.isNameUnsynced = false'],
+  ['the name counts as durable that a killed process has given FILE.meta', 'storage/metadata-file.js', 'this.isNameUnsynced = metadata !== null', 'this.isNameUnsynced = false'],
   ['FILE.meta tells of the compacted file only, before the name of that is durable', 'recovery/recover-end.js', '    await io.metadata.syncName()\n', ''],
   ['readers move to a compacted log by lookups in a file', 'space/switch-over.js', '  offsetMap.load()\n', ''],
   ['a cursor is at a record of which what was sent with it is not durable', 'cursors/named-cursors.js', 'seq >= durability.recoveryPoint', 'seq >= durability.synced'],

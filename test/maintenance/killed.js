@@ -1,0 +1,315 @@
+'use strict'
+
+// What a process that was killed in a restore, a backup, a repair, an import or a compaction leaves to the next ones, and to a power cut. On a simulated
+// machine.
+
+const tape = require('tape')
+const { loseUnsynced, settled, until } = require('../helpers/simulator/settled')
+const { World } = require('../helpers/simulator/world')
+
+/** So many that what FILE.meta says of them does not fit into the room that it keeps for a full disk. */
+const CLIENTS = 92
+
+/** A log, and a backup of another one; both were compacted. */
+async function prepared () {
+  const world = new World(1)
+  const m = machine(world)
+  const process = world.start()
+  const ids = []
+  for (const name of ['/log', '/other']) {
+    const log = await m.open(process, name)
+    for (let i = 0; i < 10; i++) await m.settled(log.append(`${name} ${i}`.repeat(Math.ceil(200 / name.length)).slice(0, 200)))
+    await m.settled(log.compact())
+    if (name === '/other') await m.settled(log.backup('/backup'))
+    ids.push(log.flumelog.id)
+    await m.settled(log.close())
+  }
+  return { world, ...m, ids }
+}
+
+for (const appends of [false, true]) {
+  tape(`a power cut ${appends ? 'while FILE.meta is replaced' : 'when the log was opened'} after a restore that was killed leaves a log with its id and offset map`, async (t) => {
+    const { world, open, settled, until, values, ids } = await prepared()
+    const first = world.start()
+    killAt(world, first, (name) => name === 'fsync' && !world.disk.root.entries.has('log.unfinished'))
+    let isStarted = false
+    const { fault } = world
+    world.fault = (caller, name, args) => {
+      isStarted ||= world.disk.root.entries.has('log.unfinished')
+      return isStarted ? fault(caller, name, args) : null
+    }
+    first.require('./maintenance').restore('/backup', '/log', { force: true }).catch(() => {})
+    await until(() => !first.isAlive)
+    world.fault = () => null
+    const second = world.start()
+    const log = await open(second)
+    t.equal(log.flumelog.id, ids[1], 'the new log')
+    if (appends) {
+      let isReplaced = false
+      world.fault = (caller, name) => {
+        if (name === 'fsync') isReplaced = true
+        return name === 'fsync' ? 'EIO' : null
+      }
+      log.append('more').then(() => { isReplaced = true }, () => {})
+      await until(() => isReplaced)
+    }
+    keepNames(world, 'log.meta', 'log.offset-map')
+    loseUnsynced(world)
+    world.fault = () => null
+    const third = world.start()
+    const found = await open(third)
+    const isNew = (await values(found))[0].startsWith('/other')
+    t.equal(found.flumelog.id, ids[isNew ? 1 : 0], `the ${isNew ? 'new' : 'old'} log has its id`)
+    const map = await settled(third.require('./maintenance').openOffsetMap('/log'))
+    t.equal(map?.id, ids[isNew ? 1 : 0], 'and its map')
+    world.end()
+  })
+}
+
+tape('a power cut takes no deletion that was durable in a log whose restore was killed before FILE.meta had a durable name', async (t) => {
+  const { world, open, settled, until, values, ids } = await prepared()
+  const first = world.start()
+  // the last snapshot of FILE.meta: after the log has its name
+  let isIn = false
+  let isThere = false
+  killAt(world, first, (name, [from, to]) => {
+    isThere ||= world.disk.root.entries.has('log.unfinished')
+    if (isThere && !world.disk.root.entries.has('log.unfinished') && name === 'rename' && to === '/log.meta') isIn = true
+    return isIn && name === 'fsync'
+  })
+  first.require('./maintenance').restore('/backup', '/log', { force: true }).catch(() => {})
+  await until(() => !first.isAlive)
+  t.ok(isIn)
+  world.fault = () => null
+  const log = await open(world.start())
+  t.equal(log.flumelog.id, ids[1])
+  const records = []
+  await settled((async () => { for await (const record of log.stream()) records.push(record) })())
+  await settled(log.del(records[3].seq))
+  await settled(log.del(records[5].seq))
+  const before = await values(log)
+  loseUnsynced(world)
+  t.deepEqual(await values(await open(world.start())), before, 'what was acknowledged as durable is so')
+  world.end()
+})
+
+tape('a power cut takes no append that was durable in a log whose restore was killed before it had a durable name', async (t) => {
+  const { world, open, settled, until, values } = await prepared()
+  const first = world.start()
+  killAt(world, first, (name) => name === 'fsync' && world.disk.root.entries.has('new'))
+  first.require('./maintenance').restore('/backup', '/new', {}).catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const log = await open(world.start(), '/new')
+  await settled(log.append('more'))
+  const before = await values(log)
+  t.equal(before.length, 11)
+  loseUnsynced(world)
+  const found = await open(world.start(), '/new')
+  t.deepEqual((await values(found)).length, before.length)
+  world.end()
+})
+
+tape('a restore that is killed leaves the log its offset map, also if a compaction was killed before that had its name', async (t) => {
+  const { world, open, settled, until, ids } = await prepared()
+  const first = world.start()
+  const log = await open(first)
+  killAt(world, first, (name, [from, to]) => name === 'rename' && to === '/log.offset-map')
+  log.compact().catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = world.start()
+  killAt(world, second, (name, [fd]) => name === 'fdatasync' && pathOf(second, fd) === '/log.unfinished.offset-map')
+  second.require('./maintenance').restore('/backup', '/log', { force: true }).catch(() => {})
+  await until(() => !second.isAlive)
+  world.fault = () => null
+  const third = world.start()
+  const found = await open(third)
+  t.notOk(ids.includes(found.flumelog.id), 'compacted')
+  const map = await settled(third.require('./maintenance').openOffsetMap('/log'))
+  t.equal(map?.id, found.flumelog.id, 'the log has its map')
+  world.end()
+})
+
+tape('a power cut takes no append that was durable in an imported log whose import was killed before it had a durable name', async (t) => {
+  const { world, open, settled, until, values } = await prepared()
+  const first = world.start()
+  const imported = await open(first, '/new.importing')
+  await settled(imported.append('imported'))
+  await settled(imported.close())
+  killAt(world, first, (name) => name === 'fsync' && world.disk.root.entries.has('new'))
+  first.require('./lib/blocks/files').placeFile('/new.importing', '/new', { given: '/new', like: first.calls.stat('/new.importing') }).catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const log = await open(world.start(), '/new')
+  await settled(log.append('more'))
+  t.deepEqual(await values(log), ['imported', 'more'])
+  loseUnsynced(world)
+  t.deepEqual(await values(await open(world.start(), '/new')), ['imported', 'more'])
+  world.end()
+})
+
+async function withRecords () {
+  const world = new World(1)
+  const m = machine(world)
+  const process = world.start()
+  const log = await m.open(process)
+  const seqs = []
+  for (let i = 0; i < 4; i++) seqs.push(await m.settled(log.append(`${i}.`.repeat(100))))
+  return { world, ...m, log, process, seqs }
+}
+
+tape('a backup that finds nothing new makes durable what an earlier one could not', async (t) => {
+  const { world, settled, values, log, process } = await withRecords()
+  await settled(log.backup('/backup'))
+  const seqs = []
+  for (let i = 4; i < 10; i++) seqs.push(await settled(log.append(`${i}.`.repeat(100))))
+  await settled(log.del(seqs[4]))
+  let meta = 0
+  world.fault = (caller, name, [fd]) => {
+    // the second one of FILE.meta: that it is closed
+    if (name !== 'fdatasync' || pathOf(process, fd) !== '/backup.meta.new') return null
+    return ++meta === 2 ? 'EIO' : null
+  }
+  const err = await settled(log.backup('/backup')).then(() => null, err => err)
+  t.equal(err?.code, 'EIO')
+  world.fault = () => null
+  const result = await settled(log.backup('/backup'))
+  t.equal(result.copied, 0)
+  const before = await values(log)
+  loseUnsynced(world)
+  const last = world.start()
+  await settled(last.require('./maintenance').restore('/backup', '/restored', {}))
+  const restored = await values(await settled(last.require('./promises').open('/restored', { blockSize: 512 })))
+  t.equal(restored.length, before.length)
+  world.end()
+})
+
+tape('a backup that finds nothing new makes durable the name of one that was killed', async (t) => {
+  const { world, open, settled, until, log } = await withRecords()
+  await settled(log.close())
+  const first = world.start()
+  const again = await open(first)
+  killAt(world, first, (name) => name === 'fsync' && world.disk.root.entries.has('backup'))
+  again.backup('/backup').catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = await open(world.start())
+  await settled(second.backup('/backup'))
+  loseUnsynced(world)
+  t.ok(world.disk.root.entries.has('backup'), 'the backup is there')
+  world.end()
+})
+
+tape('a backup that finds nothing new makes durable that one which was killed has replaced another', async (t) => {
+  const { world, open, settled, until, values, log, seqs } = await withRecords()
+  await settled(log.backup('/backup'))
+  await settled(log.del(seqs[1]))
+  await settled(log.append('new'))
+  await settled(log.close())
+  const first = world.start()
+  const again = await open(first)
+  let isThere = false
+  killAt(world, first, (name) => {
+    isThere ||= world.disk.root.entries.has('backup.unfinished')
+    return name === 'fsync' && isThere && !world.disk.root.entries.has('backup.unfinished')
+  })
+  again.backup('/backup').catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = await open(world.start())
+  await settled(second.backup('/backup'))
+  const before = await values(second)
+  loseUnsynced(world)
+  const found = await settled(world.start().require('./promises').open('/backup', { blockSize: 512, readOnly: true }))
+  t.deepEqual((await values(found)).map(value => value.trim()), before.map(value => value.trim()))
+  world.end()
+})
+
+tape('a kill takes no deletion after a compaction at whose end the disk was full', async (t) => {
+  const world = new World(1)
+  const { open, settled, values } = machine(world)
+  const options = { shared: true, sync: 'interval' }
+  const process = world.start()
+  const owner = await open(process, '/log', options)
+  for (let i = 0; i < 10; i++) await settled(owner.append(`${i}.`.repeat(100)))
+  // FILE.meta knows so many clients
+  for (let i = 0; i < CLIENTS; i++) {
+    const client = world.start()
+    await open(client, '/log', options)
+    world.kill(client)
+  }
+  world.fault = (caller, name, [from, to]) => {
+    if (name === 'rename' && to === '/log') world.disk.capacity = world.disk.used
+    return null
+  }
+  await settled(owner.compact())
+  world.fault = () => null
+  const records = []
+  await settled((async () => { for await (const record of owner.stream()) records.push(record) })())
+  const isDeleted = await settled(owner.del(records[3].seq)).then(() => true, () => false)
+  t.equal((await values(owner)).length, isDeleted ? 9 : 10)
+  world.kill(process)
+  world.disk.capacity = Infinity
+  t.equal((await values(await open(world.start(), '/log', options))).length, isDeleted ? 9 : 10, 'a kill takes no deletion')
+  world.end()
+})
+
+tape('a power cut in a repair in place takes no trim whose fsync had failed before', async (t) => {
+  const world = new World(1)
+  const { open, settled, until } = machine(world)
+  const first = world.start()
+  const log = await open(first)
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await settled(log.append(`${i}.`.repeat(100).slice(0, 200))))
+  world.fault = (process, name) => process === first && name === 'fdatasync' ? 'EIO' : null
+  t.equal(await settled(log.trim({ lt: seqs[6] }).catch(err => err.code)), 'EIO')
+  world.kill(first)
+  // one block is corrupt
+  const { content } = world.disk.find('/log', 'test')
+  content.write(8 * 512 + 30, Buffer.from('?'), world.disk.pageSize)
+  content.sync(content.state())
+  const report = await settled(world.start().require('./maintenance').verify('/log'))
+  t.deepEqual(report.ranges.map(({ kind, start, end }) => [kind, start, end]), [['corrupt', 8 * 512, 9 * 512]])
+  const second = world.start()
+  killAt(world, second, (name) => name === 'link')
+  second.require('./maintenance').repair('/log', { inPlace: true }).catch(() => {})
+  await until(() => !second.isAlive)
+  world.fault = () => null
+  loseUnsynced(world)
+  const after = await settled(world.start().require('./maintenance').verify('/log'))
+  t.deepEqual(after.ranges.map(({ kind, start, end }) => [kind, start, end]), [['corrupt', 8 * 512, 9 * 512]])
+  world.end()
+})
+
+/** Of the names in the root that were not fsynced, a power cut leaves these. */
+function keepNames (world, ...kept) {
+  const { root } = world.disk
+  root.changes = root.changes.filter((names) => {
+    if (!Object.keys(names).some(name => kept.includes(name))) return true
+    for (const [name, inode] of Object.entries(names)) inode === null ? root.durable.delete(name) : root.durable.set(name, inode)
+    return false
+  })
+}
+
+/** Kills a process at a call, which is not made. */
+function killAt (world, process, isIt) {
+  world.fault = (caller, name, args) => {
+    if (caller !== process || !isIt(name, args)) return null
+    world.timeline.add(0, () => world.kill(process))
+    return 'EIO'
+  }
+}
+
+const pathOf = (process, fd) => process.calls.files.get(fd)?.path
+
+async function valuesOf (log) {
+  const values = []
+  for await (const { value } of log.stream()) values.push(String(value))
+  return values
+}
+
+function machine (world) {
+  const open = (process, name = '/log', options = {}) => settled(world, process.require('./promises').open(name, { blockSize: 512, sync: 'always', ...options }))
+  return { open, settled: (promise) => settled(world, promise), until: (isDone) => until(world, isDone), values: (log) => settled(world, valuesOf(log)) }
+}
