@@ -34,7 +34,7 @@ const MUTANTS = [
   ['recovery does not repeat deletions', 'recovery/recover.js', 'for (const patch of found.patches) await writePatch(io, patch, blockSize)', ''],
   ['recovery keeps a record that is not whole', 'recovery/find-end.js', 'if (end < blockSize) return from + start + end', 'if (end === 0) return from + start'],
   ['a deletion is not made durable by `sync`', 'write/deleter.js', "if (this.writer.state === 'closed' || (!this.hasUnsynced && !this.hasRequests)) return cb", 'return cb'],
-  ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.recoveryPoint <= start) await promised', 'if (durability.safeEnd < 0) await promised'],
+  ['a trim frees blocks that are not durable', 'write/trimmer.js', 'if (durability.recoveryPoint <= start) await promised', 'if (durability.recoveryPoint < 0) await promised'],
   ['a trim goes one block too far', 'write/trimmer.js', 'start -= start % blockSize', 'start += blockSize - start % blockSize'],
   ['a compaction does not wait for the directory', 'space/switch-over.js', 'try {\n      await syncFolder(folder)', 'try {\n      syncFolder(folder)'],
   ['a compacted file is not fsynced', 'space/compaction.js', 'await this.syncFiles()\n    this.throwIfStopped()', 'this.throwIfStopped()'],
