@@ -103,7 +103,7 @@ tape('an offset map with a corrupt page is refused when it is loaded, before any
   const writer = await OffsetMapWriter.create(filename, { id: 'b', previousId: 'a', base: 0 }, fs.statSync('.'))
   for (let i = 0; i < 1000; i++) writer.add({ old: 10 * i, now: 5 * i, length: 5, last: 0 })
   const map = await writer.finish(5000)
-  fs.writeSync(map.fd, 'x', 3 * 4096 + 100)
+  fs.writeSync(map.fd, Buffer.from('x'), 0, 1, 3 * 4096 + 100)
   t.throws(() => map.load(), { code: 'flumelog:corrupt', message: /page 2 is corrupt/ })
   map.close()
 })
