@@ -69,7 +69,7 @@ async function endOf (io, read, filename, own, size, options) {
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then
   const part = visiblePart(point !== null && point.start > size ? null : point, size, options.shown ?? 0)
-  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, point)
+  const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, own?.metadata)
   const found = await findWholeEnd(read, part.size, part.point, { ...options, blockSize })
   return { blockSize, size: part.size, own, point, found }
 }

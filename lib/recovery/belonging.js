@@ -71,8 +71,8 @@ async function isPlaceOf (read, size, { end, tie, blockSize }, deletions) {
  */
 async function ownMetadata (read, size, metadata, isHeld) {
   const { next, deletions, clients } = metadata
-  // a process was stopped just before or after another file got the log's name
-  if (next !== null && await isPlaceOf(read, size, next, [])) return { ...metadata, ...next, clients: { ...clients, ...next.clients }, deletions: [], next: null }
+  // a process was stopped just before or after another file got the log's name; where nothing ties it to a file, it is empty
+  if (next !== null && (next.end > 0 || size === 0) && await isPlaceOf(read, size, next, [])) return { ...metadata, ...next, clients: { ...clients, ...next.clients }, deletions: [], next: null }
   return isHeld || await isPlaceOf(read, size, metadata, deletions) ? metadata : null
 }
 

@@ -23,18 +23,18 @@ const COMMON_SIZES = Array.from({ length: 12 }, (_, i) => MAX_BLOCK_SIZE >> i)
  * @param {number | undefined} given the caller's, if there is one
  * @param {number} usual the size of a new log
  * @param {string} filename for messages
- * @param {{ blockSize: number, end?: number, offset?: number } | null} [known] the metadata of the file, or its recovery point: with it, it is a log, though a crash
- *   may have left nothing that looks like one
+ * @param {{ blockSize: number, end: number } | null} [known] the metadata of the file: with it, it is a log, though a crash may have left nothing that looks
+ *   like one
  * @returns {Promise<number>}
  * @throws flumelog:block-size if the file contradicts what was given,
  *   flumelog:not-a-log if it is not empty, and nothing shows it to be a log
  */
 async function findBlockSize (read, size, given, usual, filename, known = null) {
-  if (size === 0) return given ?? usual
+  if (size === 0) return given ?? known?.blockSize ?? usual
   const head = await read(0, Math.min(size, SAMPLE_SIZE))
   if (given !== undefined && isSealed(head, given)) return given
   // a deletion of all of the first block may have been interrupted
-  if (known !== null && (known.end ?? known.offset) !== 0) {
+  if (known !== null && known.end !== 0) {
     // with less than a block in the file, it may be a guess
     const isGuess = given !== undefined && size < Math.min(given, known.blockSize)
     return isGuess ? given : confirmed(known.blockSize, given, filename)

@@ -131,6 +131,35 @@ tape('a restore that is killed leaves the log its offset map, also if a compacti
   world.end()
 })
 
+tape('a restore of an empty backup that is killed before the log is replaced leaves the log its id and offset map', async (t) => {
+  const { world, open, settled, until, values, ids } = await prepared()
+  const first = world.start()
+  const empty = await open(first, '/empty')
+  await settled(empty.backup('/empty-backup'))
+  await settled(empty.close())
+  killAt(world, first, (name, [from, to]) => name === 'rename' && to === '/log')
+  first.require('./maintenance').restore('/empty-backup', '/log', { force: true }).catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = world.start()
+  const log = await open(second)
+  t.equal((await values(log)).length, 10)
+  t.equal(log.flumelog.id, ids[0])
+  t.equal((await settled(second.require('./maintenance').openOffsetMap('/log')))?.id, ids[0])
+  world.end()
+})
+
+tape('a log that is restored from an empty backup has the block size of the log that was backed up', async (t) => {
+  const { world, open, settled } = await prepared()
+  const process = world.start()
+  const empty = await open(process, '/empty')
+  await settled(empty.backup('/empty-backup'))
+  await settled(process.require('./maintenance').restore('/empty-backup', '/restored'))
+  const restored = await settled(process.require('./promises').open('/restored'))
+  t.equal(restored.blockSize, 512)
+  world.end()
+})
+
 tape('a power cut takes no append that was durable in an imported log whose import was killed before it had a durable name', async (t) => {
   const { world, open, settled, until, values } = await prepared()
   const first = world.start()
