@@ -34,8 +34,7 @@ async function settleFile (writer) {
   const { durability, deletions, trimmer } = writer
   await deletions.flush()
   await trimmer.flush()
-  // what a failed write has left must not come back after a power cut
-  if (durability.isTruncated || deletions.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+  if (deletions.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
 }
 
 module.exports = { finish, settleFile }

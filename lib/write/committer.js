@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { sizeOf } = require('../storage/buffers')
-const { MAX_WRITE, NO_LENGTH } = require('./packer')
+const { MAX_WRITE } = require('./packer')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -45,8 +45,8 @@ class Committer {
 
   /** Whether the file may be written to. Appends that are made while it is prepared can seal the block with deletions. */
   get isReady () {
-    const { metadata, deletions, durability } = this.writer
-    return !metadata.mustBeWritten && !deletions.mustPrecede() && !durability.isTruncated
+    const { metadata, deletions } = this.writer
+    return !metadata.mustBeWritten && !deletions.mustPrecede()
   }
 
   prepare () {
@@ -59,11 +59,9 @@ class Committer {
     this.after(this.makeReady(), () => this.isReady ? this.write() : this.getReady())
   }
 
-  /** A power cut must not mix what a failed write has left, or was to be in it, with what is written in its place. */
   async makeReady () {
-    const { metadata, deletions, durability } = this.writer
+    const { metadata, deletions } = this.writer
     if (deletions.mustPrecede()) await deletions.flush()
-    if (durability.isTruncated) await promised(cb => durability.syncAll(cb))
     await metadata.write()
   }
 
@@ -110,14 +108,7 @@ class Committer {
   async complete () {
     const { file, packer: { withheld, withheldLength }, writer: { durability } } = this
     await promised(cb => durability.syncTo(this.written, cb))
-    try {
-      await promised(cb => file.write(withheld, withheldLength, cb))
-    } catch (err) {
-      // it may be there nevertheless; a truncation does not suffice: after a power cut, some of what it truncates may come back
-      const isGone = durability.failure === null && await promised(cb => file.write(withheld, NO_LENGTH, cb)).then(() => true, () => false)
-      if (isGone) await promised(cb => durability.syncAll(cb))
-      throw err
-    }
+    await promised(cb => file.write(withheld, withheldLength, cb))
     await promised(cb => durability.syncAll(cb))
   }
 
@@ -185,7 +176,8 @@ class Committer {
 
   /**
    * A write failed: the file is truncated to `acknowledged`, and unacknowledged appends get the error. They get
-   * it after the truncation, so that a record whose append failed is not there if the process is killed then.
+   * it when that is durable, so that a record whose append failed is not there after a kill or a power cut, and
+   * neither is mixed with what is written in its place.
    * Appends made in between fail as well: they would follow a gap.
    * @param {Error} err
    */
@@ -216,9 +208,8 @@ class Committer {
     file.truncate(this.acknowledged, (err) => {
       // recovery may find whole what the failed write has left
       if (err) durability.fail(errors.failed(file.filename, err, 'the truncation after a failed write'))
-      durability.truncated()
       deletions.truncated()
-      cb()
+      durability.syncAll(cb)
     })
   }
 

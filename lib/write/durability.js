@@ -51,8 +51,6 @@ class Durability {
     this.startedSync = 0
     /** Number of the last one that has succeeded. What was written before it started is durable. */
     this.lastSync = 0
-    /** Number of the fsync that makes durable that the file was truncated. */
-    this.truncatedBy = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
     this.timer = new SingleTimer(clock, () => { if (progress.written > this.synced) this.start() })
@@ -60,16 +58,6 @@ class Durability {
     this.onquiet = null
     /** @type {Error | null} */
     this.failure = null
-  }
-
-  /** Whether what was truncated can come back after a power cut. */
-  get isTruncated () {
-    return this.truncatedBy > this.lastSync
-  }
-
-  /** The file was truncated. */
-  truncated () {
-    this.truncatedBy = this.startedSync + 1
   }
 
   get acknowledged () {
@@ -198,8 +186,15 @@ class Durability {
       if (err) return cb(errors.failed(file.filename, err))
       this.lastSync = Math.max(this.lastSync, number)
       // data in an unlinked file is lost with the process
-      this.file.checkPath(cb)
+      this.checkPath(cb)
     })
+  }
+
+  /** @param {Done} cb */
+  checkPath (cb) {
+    const { file } = this
+    // an error of the system would say that nothing was stored
+    file.checkPath(err => cb(err && /** @type {any} */ (err).code !== 'flumelog:replaced' ? errors.failed(file.filename, err, 'a look at its path') : err))
   }
 
   /**
@@ -208,7 +203,7 @@ class Durability {
    */
   confirmPath (cb) {
     if (this.failure !== null) return cb(this.failure)
-    this.file.checkPath((err) => {
+    this.checkPath((err) => {
       if (err) this.fail(err)
       cb(this.failure)
     })

@@ -65,7 +65,6 @@ const MUTANTS = [
   ['a reader takes a block that was freed since it was shown for another one (4142bb64)', 'read/followed-log.js', 'if (now.isHole || isStillThere', 'if (isStillThere'],
   ['a reader takes a trimmed block for corrupt', 'read/block-loader.js', 'if (number * blockSize < start) error', 'if (number < 0) error'],
   ['a reader that moves to the compacted file does not know what was deleted since (cdc03a59)', 'read/followed-log.js', 'this.override(this.point)', ''],
-  ['what is written after a truncation does not wait until that is durable', 'write/committer.js', ' && !durability.isTruncated', ''],
   ['zeros are written before their deletion is durable', 'write/recorded-deletions.js', '    await this.makeDurable()\n    await this.writeZeros()', '    await this.writeZeros()'],
   ['FILE.meta counts as durable though its fsync has failed', 'storage/metadata-file.js', '    } catch (err) {\n      this.mustReplace = true\n      throw named(err, this.filename)\n    } finally', '    } catch {\n    } finally'],
   ['FILE.meta is not written again after a failed fsync of its earlier writer', 'storage/metadata-file.js', '      writeFully(fd, bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0)), 0)\n', ''],
