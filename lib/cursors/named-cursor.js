@@ -95,6 +95,8 @@ class NamedCursor {
       this.isMoved = this.position !== this.file.position
       this.isOpen = true
     } catch (err) {
+      // it may be open, and locked
+      await this.file.close().catch(() => {})
       this.refusal = /** @type {Error} */ (err)
       this.cursors.forget(this)
       for (const commit of this.commits) commit.error ??= this.refusal

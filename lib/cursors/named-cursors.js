@@ -138,8 +138,19 @@ class NamedCursors {
       if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
       // one that nobody holds is written again: its last fsync may have failed
       else if (isHeld && position.id === this.id) await syncCursor(filename)
-      else await promised(cb => new NamedCursor(this, name, filename, Promise.resolve()).close(cb))
+      else await this.moveFile(name, filename)
     }
+  }
+
+  /**
+   * @param {string} name of a cursor that nobody holds
+   * @param {string} filename
+   */
+  async moveFile (name, filename) {
+    const cursor = new NamedCursor(this, name, filename, Promise.resolve())
+    // another process may hold it by now; otherwise it would be lost in the compaction after this one
+    await cursor.opening.catch((err) => { if (err.code !== 'flumelog:locked') throw err })
+    await promised(cb => cursor.close(cb))
   }
 
   /**

@@ -1,0 +1,58 @@
+'use strict'
+
+// A cursor whose file could not be moved to the compacted log, and calls of the system that fail when it is. On a simulated machine.
+
+const tape = require('tape')
+const { killAt, machine, valuesOf } = require('../helpers/simulator/machine')
+
+tape('a compaction fails if the file of a cursor that nobody holds cannot say where it is since the last one', async (t) => {
+  const { world, open, settled, until, codeOf } = machine()
+  const first = world.start()
+  const log = await open(first)
+  const seqs = []
+  for (let i = 0; i < 3; i++) seqs.push(await settled(log.append(`${i}`)))
+  const cursor = log.cursor('mailer')
+  await settled(cursor.commit(seqs[0], { sync: true }))
+  await settled(cursor.close())
+  // killed when the log was compacted, before the cursor was moved
+  killAt(world, first, (name, [from, to]) => name === 'rename' && to === '/log.offset-map')
+  log.compact().catch(() => {})
+  await until(() => !first.isAlive)
+  const second = world.start()
+  const again = await open(second)
+  let failures = 0
+  world.fault = (process, name, [file]) => name === 'open' && file === '/log.cursor-mailer' && process === second && ++failures === 2 ? 'EIO' : null
+  const result = await codeOf(again.compact())
+  world.fault = () => null
+  t.comment(`compact: ${result}`)
+  t.deepEqual(await settled(valuesOf(again.cursor('mailer'))).catch(err => err.code), ['1', '2'])
+  t.deepEqual(world.problems, [])
+  world.end()
+})
+
+for (const isClosed of [false, true]) {
+  tape(`a cursor of which the offset map could not be read can be opened again${isClosed ? ' when it is closed' : ''}`, async (t) => {
+    const { world, open, settled, until } = machine()
+    const first = world.start()
+    const log = await open(first)
+    const seqs = []
+    for (let i = 0; i < 3; i++) seqs.push(await settled(log.append(`${i}`)))
+    const cursor = log.cursor('mailer')
+    await settled(cursor.commit(seqs[0], { sync: true }))
+    await settled(cursor.close())
+    // killed when the log was compacted, before the cursor was moved
+    killAt(world, first, (name, [from, to]) => name === 'rename' && to === '/log.offset-map')
+    log.compact().catch(() => {})
+    await until(() => !first.isAlive)
+    world.fault = () => null
+    const second = world.start()
+    const again = await open(second)
+    let failures = 0
+    world.fault = (process, name, [file]) => name === 'open' && String(file).endsWith('.offset-map') && ++failures === 1 ? 'EIO' : null
+    const failing = again.cursor('mailer')
+    t.equal(await settled(valuesOf(failing)).catch(err => err.code), 'EIO')
+    if (isClosed) await settled(failing.close())
+    t.deepEqual(await settled(valuesOf(again.cursor('mailer'))).catch(err => err.code), ['1', '2'])
+    world.end()
+  })
+}
