@@ -23,6 +23,8 @@ function adopt (remote, id, server) {
     forgetIfDone()
     remote.settle()
   }
+  // callers ask the writer from now on
+  appender.waiters.silent = remote.waiters.silent
   remote.disconnected()
   remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, {
     send (items) {

@@ -7,7 +7,7 @@
 
 const layout = require('../format/layout')
 const { LAST_HEADER, Splitter } = require('../format/chunk')
-const { APPEND_SIZE, ATOMIC, CONDITIONAL, CONDITION_SIZE, FORCED, MAX_FRAME, MIN_APPEND_COST, writeAppendHeader } = require('./frames')
+const { APPEND_SIZE, ATOMIC, CONDITIONAL, CONDITION_SIZE, FORCED, MAX_FRAME, costOf, writeAppendHeader } = require('./frames')
 
 /** Bytes of a frame with single records; a batch may make one larger. */
 const FULL_FRAME = 32 * 1024
@@ -63,7 +63,7 @@ class Frame {
 
   /** Bytes of the window that it takes. */
   get cost () {
-    return Math.max(this.size, MIN_APPEND_COST)
+    return costOf(this.size)
   }
 }
 

@@ -12,9 +12,13 @@ const VERSION = 6
 const MAX_FRAME = 1024 * 1024
 /** Bytes of any frame: an APPEND may have the chunks of the largest record, in the smallest blocks. */
 const MAX_APPEND = 512 * 1024 * 1024
-/** Bytes that a client has in flight, and what an APPEND counts as at least, and a REQUEST: each takes some memory and time. */
+/**
+ * Bytes that a client has in flight, and what an APPEND counts as at least and at most, and a REQUEST: each takes some memory and time, and a large one
+ * must leave room for others.
+ */
 const WINDOW = 1024 * 1024
 const MIN_APPEND_COST = 4096
+const MAX_APPEND_COST = WINDOW / 2
 const REQUEST_COST = 256
 const LENGTH_SIZE = 4
 /** length and type */
@@ -279,6 +283,14 @@ function decodeAppend (body) {
   }
 }
 
+/**
+ * @param {number} size of an APPEND, in bytes
+ * @returns {number} bytes of the window that it takes
+ */
+function costOf (size) {
+  return Math.min(Math.max(size, MIN_APPEND_COST), MAX_APPEND_COST)
+}
+
 module.exports = {
   VERSION,
   MAX_FRAME,
@@ -286,6 +298,7 @@ module.exports = {
   WINDOW,
   MIN_APPEND_COST,
   REQUEST_COST,
+  costOf,
   LENGTH_SIZE,
   HEADER_SIZE,
   APPEND_SIZE,

@@ -28,7 +28,10 @@ class Owner {
     this.server = new Server(this.clients, clock)
     /** Set when the log is open. @type {import('../write/writer').Writer} */
     this.writer = /** @type {any} */ (null)
-    /** The last one that a client has asked for, if it has not failed. @type {{ compacted: Promise<import('../space/types').Compacted>, isRunning: boolean } | null} */
+    /**
+     * The last one that a client has asked for, if it has not failed. id: of the log that it has made; null: it is in progress
+     * @type {{ compacted: Promise<import('../space/types').Compacted>, id: string | null } | null}
+     */
     this.compaction = null
   }
 
@@ -97,18 +100,19 @@ class Owner {
   /**
    * A compaction ends the connections, so the client that has asked for it asks again: then the log has another id.
    * @param {string} id of the log that is to be compacted
-   * @returns {Promise<import('../space/types').Compacted>} of the compaction in progress, or of the last one if the log was compacted since. Rejects with
-   *   `flumelog:compacted` if that was done by another owner
+   * @returns {Promise<import('../space/types').Compacted>} of the compaction in progress, or of the last one if the log is as that has made it. Rejects with
+   *   `flumelog:compacted` if it was compacted otherwise
    */
   compact (id) {
     const { compaction, writer } = this
     const isDone = id !== writer.blocks.id
-    if (compaction !== null && (compaction.isRunning || isDone)) return compaction.compacted
+    if (compaction !== null && (compaction.id === null || (isDone && compaction.id === writer.blocks.id))) return compaction.compacted
     if (isDone) return Promise.reject(errors.compacted(writer.file.filename))
     const compacted = this.context.listeners.oncompact()
-    const started = { compacted, isRunning: true }
+    /** @type {NonNullable<Owner['compaction']>} */
+    const started = { compacted, id: null }
     this.compaction = started
-    compacted.then(() => { started.isRunning = false }, () => { this.compaction = null })
+    compacted.then(({ id }) => { started.id = id }, () => { this.compaction = null })
     return compacted
   }
 

@@ -53,7 +53,7 @@ class RemoteAppender extends Appender {
     const { writer } = this
     if (batch.length > 0 || !isForced || this.refusal !== null) return super.appendBatch(batch, isForced, cb)
     // nothing to send, but to be fsynced
-    writer.sync(err => { if (cb !== undefined) err ? cb(err) : cb(null, writer.lastSeq) })
+    writer.sync(cb && (err => err ? cb(err) : cb(null, writer.lastSeq)))
   }
 
   /**
@@ -264,7 +264,7 @@ class RemoteWriter {
     let count = 0
     for (; count < queue.length; count++) {
       const item = queue[count]
-      if (this.cost > 0 && this.cost + item.cost > Number(greeting?.window)) break
+      if (this.cost + item.cost > Number(greeting?.window)) break
       this.cost += item.cost
       this.inFlight.push(item)
       if (item instanceof Frame) this.sent = Math.max(this.sent, item.last)

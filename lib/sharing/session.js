@@ -69,7 +69,7 @@ class Session {
     this.throttle()
   }
 
-  /** No more is read of a client that has a whole window in flight, or does not take its answers. */
+  /** No more is read of a client that has more than a window in flight, or does not take its answers. */
   throttle () {
     if (this.isOver) return
     if (this.cost > frames.WINDOW || this.isStalled) this.socket.pause()
@@ -111,7 +111,7 @@ class Session {
     this.server.checkRecords(records, count, (flags & frames.ATOMIC) !== 0)
     client.highest = first + count - 1
     const bytes = records.length - count * layout.FRAME_SIZE
-    const cost = Math.max(size, frames.MIN_APPEND_COST)
+    const cost = frames.costOf(size)
     this.add(count, bytes, cost)
     this.server.append(client, batch, (type, message) => {
       this.add(-count, -bytes, -cost)

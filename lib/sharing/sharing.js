@@ -407,10 +407,10 @@ class Sharing {
     owner.serve(() => { if (wasClient) adopt(remote, this.clientId, owner.server) })
     this.updateHold()
     listeners.onrole()
-    // only now: what callers append then comes behind
+    // only now: what callers append then comes behind, and readers see what they are told of
+    listeners.onadvance(writer.appender.lastSeq)
     remote.settle()
     follower?.release()
-    listeners.onadvance(writer.appender.lastSeq)
   }
 
   // Waiting

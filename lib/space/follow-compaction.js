@@ -11,6 +11,9 @@ const { OffsetMap } = require('./offset-map')
 const fstat = promisify(fs.fstat)
 const read = promisify(fs.read)
 
+/** Nobody can go on in a file that is not there, or that may not be opened. */
+const GONE = new Set(['ENOENT', 'EACCES'])
+
 /**
  * @typedef {import('../read/follower').Follower} Follower
  * @typedef {import('../storage/promisified-file').Io} Io
@@ -23,7 +26,7 @@ const read = promisify(fs.read)
 async function followCompaction (follower, replaced) {
   const { file, blocks } = follower
   // before the map: if that leads away from the old file, this is the file that it leads to, or it was replaced since
-  const fd = await file.openSuccessor().catch(() => { throw replaced })
+  const fd = await file.openSuccessor().catch((err) => { throw GONE.has(err.code) ? replaced : err })
   /** @type {OffsetMap | null} */
   let map = null
   let isMoved = false

@@ -14,6 +14,7 @@ const { CommitGroup } = require('./commit-group')
  * @typedef {object} Wait for an offset
  * @property {number} end
  * @property {boolean} mustBeSynced false: acknowledged is enough
+ * @property {boolean} takesUntold whether it gets the error of an append without a callback: those that other processes wait for do not
  * @property {Error | null} error of an append before it that has failed without a callback to tell
  * @property {Answer | undefined} cb
  *
@@ -33,8 +34,8 @@ class Waiters {
     /** Answers to give, in order. @type {Array<{ answer: () => void }>} */
     this.ready = []
     this.isAnswering = false
-    /** The first error of an append without a callback that was not reported yet. @type {Error | null} */
-    this.untold = null
+    /** The first error of an append without a callback that was not reported yet; that of a client and of the owner that it becomes is one. @type {{ error: Error | null }} */
+    this.silent = { error: null }
   }
 
   // Calls
@@ -97,7 +98,7 @@ class Waiters {
    * @param {boolean} [takesUntold] whether it gets the error of an append without a callback
    */
   wait (end, mustBeSynced, cb, takesUntold = cb !== undefined) {
-    this.waits.push({ end, mustBeSynced, error: takesUntold ? this.takeUntold() : null, cb })
+    this.waits.push({ end, mustBeSynced, takesUntold, error: takesUntold ? this.takeUntold() : null, cb })
   }
 
   /**
@@ -174,9 +175,9 @@ class Waiters {
    * @param {Error} error
    */
   failSilently (before, error) {
-    const waits = this.waits.filter(({ end, cb }) => end > before && cb !== undefined)
+    const waits = this.waits.filter(({ end, takesUntold }) => end > before && takesUntold)
     for (const wait of waits) wait.error ??= error
-    if (waits.length === 0) this.untold ??= error
+    if (waits.length === 0) this.refusedSilently(error)
   }
 
   /**
@@ -196,13 +197,13 @@ class Waiters {
    * @param {Error} error
    */
   refusedSilently (error) {
-    this.untold ??= error
+    this.silent.error ??= error
   }
 
   /** @returns {Error | null} the first error that was not reported yet; the caller reports it */
   takeUntold () {
-    const error = this.untold
-    this.untold = null
+    const { error } = this.silent
+    this.silent.error = null
     return error
   }
 

@@ -1,0 +1,87 @@
+'use strict'
+
+// The error of an append without a callback is for the process that has made it, whoever else waits for the same write, and whether that process becomes
+// the owner meanwhile. On a simulated machine.
+
+const tape = require('tape')
+const { codeOf } = require('../helpers/reading')
+const { settled, until } = require('../helpers/simulator/settled')
+const { World } = require('../helpers/simulator/world')
+
+const FINE = 'no error, but undefined'
+
+for (const who of ['a client that syncs', 'a client that comes back', 'closing']) {
+  tape(`an append of the owner without a callback that cannot be written is reported to it, not to ${who}`, async (t) => {
+    const world = new World(1)
+    world.slowness = 0
+    const process = world.start()
+    const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
+    const owner = await open(process)
+    await settled(world, owner.append('first'))
+    const other = world.start()
+    const client = await open(other)
+    await settled(world, client.append('second'))
+    const { latency } = world
+    let failures = 0
+    world.fault = (caller, name, [fd]) => {
+      if (caller !== process || !name.startsWith('write') || process.calls.files.get(fd)?.path !== '/log') return null
+      failures++
+      world.latency = (kind) => kind === 'file' ? 20 : latency.call(world, kind)
+      return 'ENOSPC'
+    }
+    owner.flumelog.append('refused')
+    let synced = null
+    if (who === 'a client that syncs') synced = client.sync()
+    if (who === 'a client that comes back') {
+      client.append('refused, too').catch(() => {})
+      await world.run(() => false, 2)
+      for (const socket of other.sockets) socket.destroy()
+    }
+    const closed = who === 'closing' ? owner.close() : null
+    await world.run(() => false, 40)
+    t.ok(failures > 0, 'it fails')
+    world.fault = () => null
+    world.latency = latency
+    if (synced !== null) t.equal(await settled(world, codeOf(synced)), FINE, 'the client has nothing to do with it')
+    t.equal(await settled(world, codeOf(closed ?? owner.sync())), 'ENOSPC', 'the owner is told')
+    world.end()
+  })
+}
+
+for (const isBefore of [true, false]) {
+  tape(`an append without a callback that is refused ${isBefore ? 'before' : 'after'} a takeover is reported by the next call after it`, async (t) => {
+    const world = new World(1)
+    world.slowness = 0
+    const process = world.start()
+    const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
+    const owner = await open(process)
+    await settled(world, owner.append('first'))
+    const client = await open(world.start())
+    const log = client.flumelog
+    if (!isBefore) world.kill(process)
+    log.append('refused', { after: 12345 }, undefined)
+    if (isBefore) {
+      await world.run(() => false, 50)
+      world.kill(process)
+    }
+    await until(world, () => log.role === 'owner')
+    await world.run(() => false, 50)
+    t.equal(await settled(world, codeOf(client.sync())), 'flumelog:conflict', 'by sync')
+    t.equal(await settled(world, codeOf(client.sync())), FINE, 'once')
+    world.end()
+  })
+}
+
+tape('an empty append of a client that syncs, without a callback, does not report the error of another one to nobody', async (t) => {
+  const world = new World(1)
+  world.slowness = 0
+  const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
+  await settled(world, (await open(world.start())).append('first'))
+  const client = await open(world.start())
+  client.flumelog.append('refused', { after: 12345 }, undefined)
+  await world.run(() => false, 50)
+  client.flumelog.append([], { sync: true }, undefined)
+  await world.run(() => false, 50)
+  t.equal(await settled(world, codeOf(client.sync())), 'flumelog:conflict')
+  world.end()
+})
