@@ -10,7 +10,7 @@ const errors = require('../errors')
 const { openExtent, readExtent } = require('../maintenance/extent')
 const { tieAt } = require('../recovery/belonging')
 const { recoverEnd } = require('../recovery/recover-end')
-const { generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
+const { BACKUP, generationOf, readOwn, readPoint } = require('../recovery/recovery-point')
 const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
@@ -22,8 +22,6 @@ const { readSummary } = require('./source-log')
 
 /** Blocks whose last bytes are read together. */
 const SUMMARIES = 128
-/** FILE.meta names a backup in progress as the writer: what follows the recovery point is an incomplete copy then. */
-const WRITER = 'backup '
 
 /**
  * @typedef {import('./source-log').SourceLog} SourceLog
@@ -92,9 +90,7 @@ class EarlierBackup {
    */
   async recover () {
     const { io, extent } = this
-    const point = await readPoint(io)
-    if (point === null) return
-    if (point.writer.startsWith(WRITER)) await io.truncate(point.offset)
+    if (await readPoint(io) === null) return
     await recoverEnd(io, this.path, { blockSize: extent.blockSize, checksum: true, isWhole: () => true })
     this.extent = await readExtent(io, extent.filename, true)
   }
@@ -192,7 +188,7 @@ class EarlierBackup {
     const { log, source, file, metadataFile } = this
     const onprogress = work.begin('copy')
     try {
-      await metadataFile.replace({ log, writer: WRITER + randomUUID(), closed: false, deletions: [], dropped: 0, clients: {}, next: null, ...await this.place(before) })
+      await metadataFile.replace({ log, writer: BACKUP + randomUUID(), closed: false, deletions: [], dropped: 0, clients: {}, next: null, ...await this.place(before) })
       const copied = await copyBlocks(this.newPieces(before), file, (done) => onprogress(done - before, source.end - before))
       metadataFile.append({ ...await this.place(source.end), closed: true })
       // behind the recovery point, recovery would take a deleted record for a torn one

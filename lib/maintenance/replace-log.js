@@ -84,7 +84,8 @@ async function replaceLog (io, name, origin) {
  * @param {Metadata} next
  */
 async function announce (metadata, own, next) {
-  await metadata.replace({ ...(own?.metadata ?? { ...next, end: -1 }), next }, own?.published ?? 0)
+  // it can be true of that log, too, which must not count as closed then if it was not
+  await metadata.replace({ ...(own?.metadata ?? { ...next, end: -1 }), next: { ...next, closed: own?.metadata.closed ?? true } }, own?.published ?? 0)
   // nobody writes this log
   metadata.release()
 }

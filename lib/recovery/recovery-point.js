@@ -6,6 +6,8 @@ const { ownMetadata } = require('./belonging')
 
 /** Of a log that was never compacted. */
 const FIRST_ID = '0'
+/** FILE.meta names a backup in progress as the writer: what follows the recovery point is an incomplete copy then. */
+const BACKUP = 'backup '
 
 /**
  * @typedef {object} RecoveryPoint
@@ -78,4 +80,4 @@ function pointOf ({ id: generation, end, blockSize, deletions, start, freed, wri
   return { offset: end, blockSize, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, clients, isHeld }
 }
 
-module.exports = { FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }
+module.exports = { BACKUP, FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }

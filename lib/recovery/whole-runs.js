@@ -4,6 +4,7 @@
 // sends all of them. A process that is killed in the middle of a write leaves some of them: the log ends where they start.
 
 const { findEnd } = require('./find-end')
+const { BACKUP } = require('./recovery-point')
 
 /**
  * @param {import('../storage/metadata-text').ClientRuns} clients in FILE.meta
@@ -26,6 +27,8 @@ function endOfWholeRuns (clients, end, acknowledged) {
  * @returns {Promise<import('./find-end').Found>} the end, which is not in the middle of what a client has sent
  */
 async function findWholeEnd (read, size, point, options) {
+  // of an atomic batch, a backup that was interrupted may have copied a part
+  if (point?.writer.startsWith(BACKUP)) return { ...await findEnd(read, point.offset, point, options), cut: size - point.offset }
   const found = await findEnd(read, size, point, options)
   if (point === null) return found
   const end = endOfWholeRuns(point.clients, found.kept, Math.max(point.offset, point.acknowledged ?? 0))

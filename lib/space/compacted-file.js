@@ -63,7 +63,12 @@ class CompactedFile {
    */
   static async create (filename, options, map) {
     const fd = await open(filename, 'wx+', 0o600)
-    return new this(filename, fd, /** @type {any} */ (options), map).begin()
+    try {
+      return await new this(filename, fd, /** @type {any} */ (options), map).begin()
+    } catch (err) {
+      fs.closeSync(fd)
+      throw err
+    }
   }
 
   async begin () {

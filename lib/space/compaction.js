@@ -135,6 +135,7 @@ class Compaction {
   /** @param {string} path */
   async undo (path) {
     this.closeFiles()
+    this.file.forgetSuccessor()
     await removeUnfinished(path)
     await settleMap(path, String(this.compacting.id))
   }

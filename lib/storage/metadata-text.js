@@ -43,7 +43,7 @@ const HEX = Buffer.from('0123456789abcdef', 'latin1')
  * @property {ClientRuns} clients for the next owner of a shared log: see lib/sharing/known-clients.js
  * @property {Next | null} next another file is about to get the log's name: what is then true of that
  *
- * @typedef {Place & { log?: string, clients?: ClientRuns }} Next
+ * @typedef {Place & { log?: string, closed?: boolean, clients?: ClientRuns }} Next
  * @typedef {[first: number, count: number, seq: number, end: number]} RunLine `count` records of a client with the numbers from `first` on, in a row: the first at
  *   offset `seq`, the last ends at `end`
  * @typedef {Record<string, RunLine[]>} ClientRuns by the client's id

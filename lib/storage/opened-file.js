@@ -143,6 +143,11 @@ class OpenedFile {
     this.successor = fs.fstatSync(fd, { bigint: true })
   }
 
+  /** That file is gone: another one may get its number. */
+  forgetSuccessor () {
+    this.successor = this.identity
+  }
+
   /** @returns {Promise<number>} the file that has the log's name by now, open */
   openSuccessor () {
     return open(this.location.path, this.readOnly ? 'r' : 'r+')

@@ -37,6 +37,7 @@ const STAT_BLOCK_SIZE = 512
  * @property {(offset: number, length: number, cb: Done) => void} punch frees the space of these bytes, which end within the file and read as
  *   zeros afterwards: of their whole pages of 4096 bytes; of others, and where that is not possible, zeros are written. Not durable before `sync`
  * @property {(fd: number) => void} prepareSuccessor gives another open file the log's mode, owner and lock
+ * @property {() => void} forgetSuccessor it does not take the log's place
  * @property {() => Promise<number>} openSuccessor opens the file that has the log's name by now
  * @property {(fd: number, base: number) => void} moveTo that file has the log's name by now: what is at `base` or after it is read from there,
  *   what is before it from the file that it has replaced, for as long as reads of that are pending
@@ -97,6 +98,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
     allocated: () => opened.identity.ino === 0n || io.isClosing ? null : allocatedBytes(status),
     checkPath: (cb) => io.checkPath(cb),
     prepareSuccessor: (fd) => opened.prepareSuccessor(fd),
+    forgetSuccessor: () => opened.forgetSuccessor(),
     openSuccessor: () => opened.openSuccessor(),
     moveTo: (fd, base) => opened.moveTo(fd, base),
     tryLock: () => {
@@ -105,6 +107,8 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
       return isOwned
     },
     unlock: () => {
+      // another process may replace it
+      metadata.release()
       opened.unlock()
       io.giveUpRecovery()
     },

@@ -108,8 +108,8 @@ class LargeDeletion {
   async findParts (deletion) {
     const { blocks } = this.opened
     const { start: logStart } = blocks
-    /** How many parts are before those that were found; -1: the record at `seq` comes first. */
-    let left = -1
+    /** How many parts are before those that were found; of a record whose last chunk was deleted, that is not known. */
+    let left = Infinity
     const failure = await this.backward({ min: -Infinity, max: Number(deletion.seq), fromStart: false }, (cursor, found) => {
       const { seq } = deletion
       if (seq === null) return null
@@ -117,14 +117,12 @@ class LargeDeletion {
       if (found !== RECORD) return found === FAILED ? cursor.error : null
       const { buffer, start } = cursor
       const kind = chunk.kindAt(buffer, start, cursor.end)
-      if (left === -1) {
-        if (cursor.seq === seq && kind === chunk.PART) return errors.startsPart(blocks.file.filename, seq)
-        if (cursor.seq !== seq || kind !== chunk.LAST) return null
-        left = chunk.indexAt(buffer, start)
-      } else {
-        if (kind !== chunk.PART || chunk.indexAt(buffer, start) !== --left) return null
-        deletion.first = cursor.seq
-      }
+      if (cursor.seq === seq && kind === chunk.PART) return errors.startsPart(blocks.file.filename, seq)
+      // an earlier deletion may have got no further
+      if (cursor.seq === seq && cursor.isDeleted()) return undefined
+      if (kind !== (cursor.seq === seq ? chunk.LAST : chunk.PART) || chunk.indexAt(buffer, start) >= left) return null
+      left = chunk.indexAt(buffer, start)
+      deletion.first = cursor.seq
       return left === 0 ? null : undefined
     })
     const { seq } = deletion

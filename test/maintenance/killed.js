@@ -4,16 +4,16 @@
 // machine.
 
 const tape = require('tape')
-const { loseUnsynced, settled, until } = require('../helpers/simulator/settled')
-const { World } = require('../helpers/simulator/world')
+const { killAt, machine, pathOf } = require('../helpers/simulator/machine')
+const { loseUnsynced } = require('../helpers/simulator/settled')
 
 /** So many that what FILE.meta says of them does not fit into the room that it keeps for a full disk. */
 const CLIENTS = 92
 
 /** A log, and a backup of another one; both were compacted. */
 async function prepared () {
-  const world = new World(1)
-  const m = machine(world)
+  const m = machine()
+  const { world } = m
   const process = world.start()
   const ids = []
   for (const name of ['/log', '/other']) {
@@ -179,8 +179,8 @@ tape('a power cut takes no append that was durable in an imported log whose impo
 })
 
 async function withRecords () {
-  const world = new World(1)
-  const m = machine(world)
+  const m = machine()
+  const { world } = m
   const process = world.start()
   const log = await m.open(process)
   const seqs = []
@@ -256,8 +256,7 @@ tape('a backup that finds nothing new makes durable that one which was killed ha
 })
 
 tape('a kill takes no deletion after a compaction at whose end the disk was full', async (t) => {
-  const world = new World(1)
-  const { open, settled, values } = machine(world)
+  const { world, open, settled, values } = machine()
   const options = { shared: true, sync: 'interval' }
   const process = world.start()
   const owner = await open(process, '/log', options)
@@ -285,8 +284,7 @@ tape('a kill takes no deletion after a compaction at whose end the disk was full
 })
 
 tape('a power cut in a repair in place takes no trim whose fsync had failed before', async (t) => {
-  const world = new World(1)
-  const { open, settled, until } = machine(world)
+  const { world, open, settled, until } = machine()
   const first = world.start()
   const log = await open(first)
   const seqs = []
@@ -321,24 +319,63 @@ function keepNames (world, ...kept) {
   })
 }
 
-/** Kills a process at a call, which is not made. */
-function killAt (world, process, isIt) {
-  world.fault = (caller, name, args) => {
-    if (caller !== process || !isIt(name, args)) return null
-    world.timeline.add(0, () => world.kill(process))
-    return 'EIO'
-  }
-}
+tape('a log is a prefix after a power cut, and a repair in place that was killed before its rename', async (t) => {
+  const { world, open, settled, until } = machine()
+  world.disk.pageSize = 512
+  const first = world.start()
+  let log = await open(first, '/log', { sync: 'never' })
+  const text = (i) => `${i}.`.repeat(100).slice(0, 200)
+  for (let i = 0; i < 8; i++) await settled(log.append(text(i)))
+  // the recovery point is where it ends
+  await settled(log.close())
+  log = await open(first, '/log', { sync: 'never' })
+  const { content } = world.disk.find('/log', 'test')
+  for (let i = 8; i < 20; i++) await settled(log.append(text(i)))
+  // bit rot in the second block
+  content.write(1 * 512 + 30, Buffer.from('?'), world.disk.pageSize)
+  // all is left but block 6 (12, 13)
+  const { random } = world.disk
+  const versionsOf6 = content.pages.get(6)
+  world.disk.random = Object.assign(() => 0, { below: (n) => n - 1, pick: (all) => all === versionsOf6 ? all[0] : all[all.length - 1] })
+  world.cutPower()
+  world.disk.random = random
+  const second = world.start()
+  killAt(world, second, (name, [from, to]) => name === 'rename' && to === '/log')
+  second.require('./maintenance').repair('/log', { inPlace: true }).catch(() => {})
+  await until(() => !second.isAlive)
+  world.fault = () => null
+  const again = await open(world.start())
+  const all = []
+  await settled((async () => { for await (const { value } of again.stream({ gte: 1024 })) all.push(Number.parseInt(value)) })())
+  t.deepEqual(all, [4, 5, 6, 7, 8, 9, 10, 11])
+  world.end()
+})
 
-const pathOf = (process, fd) => process.calls.files.get(fd)?.path
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
-}
-
-function machine (world) {
-  const open = (process, name = '/log', options = {}) => settled(world, process.require('./promises').open(name, { blockSize: 512, sync: 'always', ...options }))
-  return { open, settled: (promise) => settled(world, promise), until: (isDone) => until(world, isDone), values: (log) => settled(world, valuesOf(log)) }
+for (const readOnly of [false, true]) {
+  tape(`a backup that was interrupted has all of an atomic batch or nothing, opened ${readOnly ? 'for reading' : 'for writing'}`, async (t) => {
+    const { world, open, settled, until, values } = machine(1)
+    const first = world.start()
+    const options = { blockSize: 65536 }
+    const log = await open(first, '/log', options)
+    await settled(log.append('first'))
+    await settled(log.backup('/backup'))
+    await settled(log.append(Array.from({ length: 20 }, (_, i) => `batch ${i} `.repeat(100)), { atomic: true }))
+    await settled(log.append('last'))
+    // killed in the middle of the write
+    killAt(world, first, (name, [fd]) => (name === 'write' || name === 'writev') && pathOf(first, fd) === '/backup')
+    first.tear = function (name, apply) {
+      if (!/write/.test(name)) return
+      const { write } = this.calls
+      this.calls.write = (fd, data, offset, length, position) => write.call(this.calls, fd, data, offset, 8192 - position, position)
+      apply()
+      this.calls.write = write
+    }
+    log.backup('/backup').catch(() => {})
+    await until(() => !first.isAlive)
+    world.fault = () => null
+    const backup = await open(world.start(), '/backup', { ...options, readOnly })
+    const found = (await values(backup)).map(value => value.slice(0, 8).trim())
+    t.deepEqual(found, ['first'])
+    world.end()
+  })
 }

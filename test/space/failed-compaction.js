@@ -1,0 +1,49 @@
+'use strict'
+
+// What a compaction leaves that has failed. On a simulated machine.
+
+const tape = require('tape')
+const { machine, pathOf } = require('../helpers/simulator/machine')
+
+tape('a log that was replaced is noticed, also after a compaction that has failed', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const first = world.start()
+  const log = await open(first)
+  await settled(log.append('first'))
+  let number = 0
+  world.fault = (process, name, [from, to]) => {
+    if (name !== 'rename' || to !== '/log') return null
+    number = world.disk.find('/log.unfinished', 'test').number
+    return 'EIO'
+  }
+  t.equal(await codeOf(log.compact()), 'EIO')
+  world.fault = () => null
+  t.notOk(world.disk.root.entries.has('log.unfinished'))
+  // a file system gives the number of a file that is gone to the next one
+  const second = world.start()
+  const inodes = world.disk.inodes
+  world.disk.inodes = number - 1
+  second.calls.writeFile('/other', 'x')
+  world.disk.inodes = inodes
+  second.calls.rename('/other', '/log')
+  t.equal(await codeOf(log.append('second')), 'flumelog:replaced')
+  world.end()
+})
+
+tape('a compaction that fails keeps no file open', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const first = world.start()
+  const log = await open(first)
+  await settled(log.append('first'))
+  const before = first.calls.files.size
+  for (const [call, file] of [['writev', '/log.unfinished'], ['writev', '/log.unfinished.offset-map'], ['fdatasync', '/log.unfinished'], ['fdatasync', '/log.unfinished.offset-map'], ['rename', '/log.unfinished'], ['open', '/log.unfinished']]) {
+    world.fault = (process, name, [where]) => name === call && (typeof where === 'number' ? pathOf(process, where) : where) === file ? 'ENOSPC' : null
+    t.equal(await codeOf(log.compact()), 'ENOSPC', `${call} ${file}`)
+    world.fault = () => null
+    await world.run(() => false, 50)
+    t.equal(first.calls.files.size, before, [...first.calls.files.values()].map(f => f.path).join(' '))
+  }
+  t.equal(await codeOf(log.compact()), 'ok')
+  t.deepEqual(world.problems, [])
+  world.end()
+})
