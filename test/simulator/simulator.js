@@ -10,8 +10,9 @@ const fs = require('fs')
 const path = require('path')
 const { parseArgs } = require('util')
 const { LIMITS } = require('../helpers/simulator/modules')
-const { Simulation } = require('../helpers/simulator/simulation')
+const { runOf } = require('../helpers/simulator/run-of')
 const { shrink } = require('../helpers/simulator/shrink')
+const { World } = require('../helpers/simulator/world')
 const { thorough } = require('../helpers/thorough')
 
 const STEPS = 500
@@ -36,7 +37,7 @@ const { values } = parseArgs({
 
 // what a process has not finished when it is killed, nobody waits for
 process.on('unhandledRejection', (err) => {
-  if (/** @type {any} */ (err)?.code !== 'EDEAD') Simulation.current?.world.problem(`unhandled rejection: ${/** @type {any} */ (err)?.stack ?? err}`)
+  if (/** @type {any} */ (err)?.code !== 'EDEAD') World.current?.problem(`unhandled rejection: ${/** @type {any} */ (err)?.stack ?? err}`)
 })
 
 if (process.argv.length > 2) explore()
@@ -56,7 +57,7 @@ function test () {
     t.end()
   })
   tape('a seed gives the same run again', async (t) => {
-    const runs = [new Simulation(first), new Simulation(first)]
+    const runs = [runOf(first), runOf(first)]
     for (const run of runs) await run.run(stepsUpTo(STEPS))
     t.ok(runs[0].world.history.length > 1)
     t.deepEqual(runs[0].world.history, runs[1].world.history)
@@ -64,7 +65,7 @@ function test () {
   const seeds = new Set([...stepsUpTo(thorough ? 400 : 5).map(i => first + i), ...FOUND])
   for (const seed of seeds) {
     tape(`processes that share a machine find what was acknowledged, whatever goes wrong (--seed ${seed})`, async (t) => {
-      const problems = await new Simulation(seed).run(stepsUpTo(STEPS))
+      const problems = await runOf(seed).run(stepsUpTo(STEPS))
       t.deepEqual(problems, [])
     })
   }
@@ -81,12 +82,12 @@ async function explore () {
   const counts = { runs: 0, failed: 0, operations: 0, events: 0, simulatedSeconds: 0 }
   for (let seed = first; seed < first + runs && seconds() < end; seed++) {
     if (values.progress) fs.writeSync(1, `run ${seed} after ${(seconds() - startedAt).toFixed(1)} seconds\n`)
-    let simulation = new Simulation(seed)
+    let simulation = runOf(seed)
     const problems = await simulation.run(steps)
     counts.runs++
     counts.operations += simulation.operations
-    counts.events += simulation.world.timeline.events
-    counts.simulatedSeconds += simulation.world.timeline.time / 1000
+    counts.events += simulation.events
+    counts.simulatedSeconds += simulation.time / 1000
     if (problems.length > 0) {
       counts.failed++
       console.log(`seed ${seed}: ${problems[0]}`)

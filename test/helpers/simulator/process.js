@@ -36,12 +36,8 @@ class Process {
     this.thrown = new Set()
     /** Calls of `fs` after which it is killed, in the middle of what it does. */
     this.callsToLive = Infinity
-    /** A call near which it is killed. */
-    this.lastCall = ''
-    /** A call at which it is stopped, and for how many milliseconds. */
-    this.stopsAt = { name: '', time: 0 }
-    /** Whether the power is cut then. */
-    this.endsWithPower = false
+    /** Called before each call of the system: it can be stopped, killed (`callsToLive`) or joined by others there. @type {(name: string, args: any[]) => void} */
+    this.oncall = () => {}
     this.calls = new Calls(this)
     this.modules = Modules.of(this)
   }
@@ -127,7 +123,7 @@ class Process {
    * @param {() => any} apply
    */
   callNow (name, args, apply) {
-    if (!this.countCall(name, apply)) throw dead()
+    if (!this.countCall(name, args, apply)) throw dead()
     this.world.timeline.now()
     this.letOthersRun()
     const fault = this.world.faultOf(this, name, args)
@@ -156,7 +152,7 @@ class Process {
    * @param {(err: any, result?: any) => void} cb
    */
   callLater (name, args, apply, cb) {
-    if (!this.countCall(name, apply)) return
+    if (!this.countCall(name, args, apply)) return
     const { world } = this
     const fault = world.faultOf(this, name, args)
     const finish = (isDone = true) => {
@@ -182,7 +178,7 @@ class Process {
    * @param {(err: any) => void} cb
    */
   syncLater (name, fd, cb) {
-    if (!this.countCall(name)) return
+    if (!this.countCall(name, [fd])) return
     const { world } = this
     let fault = world.faultOf(this, name, [fd])
     let finish = (_) => false
@@ -238,20 +234,13 @@ class Process {
 
   /**
    * A process may die between any two calls, and in the middle of a write.
-   * @param {string} [name] of the call
+   * @param {string} name of the call
+   * @param {any[]} args
    * @param {() => any} [apply]
    * @returns {boolean} whether it is alive
    */
-  countCall (name = '', apply) {
-    if (name === this.stopsAt.name && !this.isStopped) {
-      this.stopsAt.name = ''
-      this.stop()
-      this.world.timeline.add(this.stopsAt.time, () => this.continue())
-    }
-    if (name === this.lastCall) {
-      this.lastCall = ''
-      this.callsToLive = 1 + this.random.below(5)
-    }
+  countCall (name, args, apply) {
+    if (this.isAlive) this.oncall(name, args)
     if (this.isAlive && --this.callsToLive > 0) return true
     if (this.isAlive && apply !== undefined) this.tear(name, apply, true)
     if (this.isAlive) this.world.kill(this, 'at a call of the system')

@@ -73,7 +73,6 @@ class Simulation {
   constructor (seed) {
     this.seed = seed
     const world = this.world = new World(seed)
-    Simulation.current = this
     const { random } = world
     this.random = random
     this.filename = '/data/log'
@@ -90,6 +89,8 @@ class Simulation {
     this.aftershocks = 0
     /** Whether what could not be written is tried again at once. */
     this.retries = false
+    /** Processes with whose end the power is cut. @type {Set<import('./process').Process>} */
+    this.endWithPower = new Set()
     /** Calls of `compact`. */
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
@@ -153,15 +154,12 @@ class Simulation {
       if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
       if (this.isVisited && weight[0] === 'stop') weight[1] = THEME
     }
-    /** Whether processes end when they fsync a directory, and the next ones, too. */
-    this.losesNames = seed % 8 === 5
     if (seed % 8 === 3) this.interruptWrites()
     else if (seed % 8 === 7) this.weights.push(['failConsumer', THEME])
-    else if (this.losesNames) this.loseNames()
     this.pauses = random.pick([[0, 0.02], [0, 0, 0.05, 0.3], [0, 0, 0.05, 0.5, 5, 50], [1, 10]])
     world.onkill = (process) => {
       this.hadCrash = true
-      if (process.endsWithPower) this.later(0, () => this.cutPower())
+      if (this.endWithPower.has(process)) this.later(0, () => this.cutPower())
       for (const member of this.all) {
         if (member.process !== process) continue
         this.model.died(member.number)
@@ -177,12 +175,6 @@ class Simulation {
     this.world.hasSmallLimits = true
     Object.assign(this.options, { sync: 'interval', syncBytes: randomFrom(this.seed + 9).pick([500, 1000]) })
     this.weights.push(['failWrite', THEME])
-  }
-
-  /** A process is killed between a rename and the fsync of the directory, and the power is cut at a later one, often that of the next process. */
-  loseNames () {
-    this.killsAgain = 0.5
-    for (const weight of this.weights) if (weight[0] === 'killSoon') weight[1] = THEME
   }
 
   /**
@@ -202,6 +194,15 @@ class Simulation {
     // another process has appended it, or moved it, and this one is told a little later
     if (err.code === 'flumelog:not-found') return member.role !== 'alone' && member.log?.flumelog.role !== 'owner'
     return what.startsWith('compact') && err.code === 'flumelog:invalid' && /is being compacted already|of another one/.test(err.message)
+  }
+
+  get events () {
+    return this.world.timeline.events
+  }
+
+  /** Milliseconds of simulated time. */
+  get time () {
+    return this.world.timeline.time
   }
 
   get isOver () {
@@ -351,10 +352,9 @@ class Simulation {
 
   killSoon (member) {
     const { process } = member
-    if (this.losesNames) process.lastCall = 'fsync'
-    else if (this.random() < 0.5) process.callsToLive = 1 + this.random.below(60)
-    else process.lastCall = this.random.pick(LAST_CALLS)
-    process.endsWithPower = this.random() < (this.losesNames ? 0.5 : 0.3)
+    if (this.random() < 0.5) process.callsToLive = 1 + this.random.below(60)
+    else this.at(process, this.random.pick(LAST_CALLS), () => { process.callsToLive = 1 + process.random.below(5) })
+    if (this.random() < 0.3) this.endWithPower.add(process)
     this.world.note(`process ${process.pid} is killed soon`)
   }
 
@@ -438,11 +438,24 @@ class Simulation {
   stop (member) {
     const { process, name } = member
     if (this.random() < 0.5) {
-      process.stopsAt = { name: this.random.pick(ANY_CALLS), time: this.random.pick([1, 10, 100]) }
-      return
+      const [name, time] = [this.random.pick(ANY_CALLS), this.random.pick([1, 10, 100])]
+      return this.at(process, name, () => this.stopFor(process, time))
     }
     this.world.note(`${name} is stopped`)
     this.stopFor(process, this.random.pick([1, 10, 10, 100, 100, 5000]))
+  }
+
+  /**
+   * @param {import('./process').Process} process
+   * @param {string} call of the system
+   * @param {() => void} run before the process makes the next one
+   */
+  at (process, call, run) {
+    process.oncall = (name) => {
+      if (name !== call) return
+      process.oncall = () => {}
+      run()
+    }
   }
 
   stopFor (process, time) {
@@ -765,7 +778,7 @@ class Simulation {
     for (const { process } of this.alive) {
       process.continue()
       process.callsToLive = Infinity
-      process.lastCall = process.stopsAt.name = ''
+      process.oncall = () => {}
     }
     if (!this.lasting.some(({ role }) => role !== 'reader')) this.add(this.isShared ? 'shared' : 'alone')
     const isQuiet = () => this.alive.every(({ pending }) => pending.size === 0)
@@ -977,8 +990,5 @@ function difference (one, other) {
   const less = other.filter(({ text }) => !a.has(text)).map(({ seq, text }) => `-${seq} ${text.slice(0, 12)}`)
   return [...more, ...less].slice(0, 10).join(', ') || 'other seqs'
 }
-
-/** The run in progress. @type {Simulation | null} */
-Simulation.current = null
 
 module.exports = { Simulation }

@@ -22,6 +22,7 @@ const MAX_ROUND = 64
 class World {
   /** @param {number} seed */
   constructor (seed) {
+    World.current = this
     this.random = randomFrom(seed)
     /** Whether its processes write, send and copy little at a time. */
     this.hasSmallLimits = randomFrom(seed + 3)() < 0.5
@@ -175,5 +176,8 @@ class World {
     this.releaseModules()
   }
 }
+
+/** That of the run in progress. @type {World | null} */
+World.current = null
 
 module.exports = { World, EPOCH }

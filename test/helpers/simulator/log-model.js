@@ -1,0 +1,179 @@
+'use strict'
+
+// What may be in a log when a process opens it: the log as it was, or as an operation that was interrupted would have left it.
+
+/**
+ * What is known of a record. `appended`, `deleted`: perhaps, since that had no answer; `refused`: its append got an error; `gone`: it is not there, whatever
+ * happens.
+ * @typedef {'there' | 'appended' | 'deleted' | 'refused' | 'gone'} State
+ *
+ * @typedef {object} Variant
+ * @property {string | null} id of the log; null: not known
+ * @property {string} [formerId] that it certainly has not
+ * @property {string | null | undefined} previousId from which its offset map leads; null: it has none; undefined: not known
+ * @property {Map<string, State>} records by their text; a compaction has those of the log that it replaces
+ * @property {Map<string, number>} before where they were in the log with the previous id
+ * @property {boolean} isNew an operation of this stage makes it
+ */
+
+/** @type {Set<State>} */
+const NOT_THERE = new Set(['refused', 'gone'])
+
+class LogModel {
+  /**
+   * @param {string} path
+   * @param {(problem: string) => void} problem
+   */
+  constructor (path, problem) {
+    this.path = path
+    this.problem = problem
+    /** @type {Variant[]} */
+    this.variants = []
+    this.mayBeAbsent = true
+    /** The one that was found in this stage, or made since. @type {Variant | null} */
+    this.current = null
+    /** The one that it has replaced in this stage: other processes see it for a moment. @type {Variant | null} */
+    this.former = null
+    /** What it is called, and where its records are, for those who see it under this id. */
+    this.id = ''
+    /** @type {Map<string, number>} */
+    this.seqs = new Map()
+    /** Records of operations of this stage that have no answer, or an error. @type {Set<string>} */
+    this.uncertain = new Set()
+    /** Backups that are being made of it. @type {Variant[]} */
+    this.copies = []
+    /** Whether a process of this stage replaces it: another one would be refused. */
+    this.isBusy = false
+  }
+
+  /** @returns {boolean} */
+  get mayExist () {
+    return this.variants.length > 0
+  }
+
+  /** The processes of the last stage are gone. */
+  begin () {
+    for (const variant of this.variants) variant.isNew = false
+    this.current = this.former = null
+    this.seqs = new Map()
+    this.uncertain = new Set()
+    this.copies = []
+    this.isBusy = false
+  }
+
+  /** @returns {Variant[]} those that a process may find now */
+  get all () {
+    return this.former === null ? [...this.variants] : [this.former, ...this.variants]
+  }
+
+  /** @returns {Map<Variant, Map<string, State>>} what is known now: what a process finds that opens the log from now on is compared with this, too */
+  known () {
+    return new Map(this.all.map(variant => [variant, new Map(variant.records)]))
+  }
+
+  /**
+   * @param {Map<string, number>} seqs of the records that were found, by their text
+   * @param {string} id
+   * @param {string | null | undefined} previousId from which the offset map leads; undefined: not looked at
+   * @param {Map<Variant, Map<string, State>>} known when the log was opened
+   * @returns {Variant | null}
+   */
+  found (seqs, id, previousId, known) {
+    const reasons = []
+    for (const variant of this.all.reverse()) {
+      const reason = this.difference(variant, seqs, id, previousId, known.get(variant) ?? new Map())
+      if (reason === null) {
+        Object.assign(this, { current: variant, seqs, id })
+        return variant
+      }
+      reasons.push(reason)
+    }
+    this.problem(`${this.path} has ${seqs.size} records, and ${reasons.join('; or ')}`)
+    return null
+  }
+
+  /** @returns {string | null} why it is not this one */
+  difference (variant, seqs, id, previousId, known) {
+    if (variant.id !== null && id !== variant.id) return `its id is ${id}, not ${variant.id}`
+    if (variant.id === null && id === variant.formerId) return `its id is that before the compaction, ${id}`
+    if (previousId !== undefined && variant.previousId !== undefined && previousId !== variant.previousId) return `its map leads there from ${previousId}, not from ${variant.previousId}`
+    for (const text of seqs.keys()) {
+      const state = variant.records.get(text)
+      if (state === undefined) return `${nameOf(text)} is there, which is not of it`
+      if (NOT_THERE.has(known.get(text) ?? state)) return `${nameOf(text)} is there, which is ${state}`
+    }
+    for (const [text, state] of variant.records) if (state === 'there' && known.get(text) === 'there' && !seqs.has(text)) return `${nameOf(text)} is missing`
+    return null
+  }
+
+  /**
+   * An operation starts.
+   * @param {Iterable<string>} texts
+   * @param {State} state
+   */
+  start (texts, state) {
+    for (const text of texts) {
+      this.uncertain.add(text)
+      for (const { records } of [this.current, ...this.copies]) if (state === 'appended' || records.has(text)) records.set(text, state)
+    }
+  }
+
+  /**
+   * It has ended, and is durable: with it, all that was found.
+   * @param {Iterable<string>} texts
+   * @param {State} state
+   */
+  end (texts, state) {
+    for (const text of texts) {
+      this.uncertain.delete(text)
+      // another process may have deleted it before this one was told
+      if (this.current.records.get(text) !== 'gone') this.current.records.set(text, state)
+    }
+    this.confirm()
+  }
+
+  /** They were refused. @param {Iterable<string>} texts */
+  refuse (texts) {
+    for (const text of texts) this.current.records.set(text, 'refused')
+  }
+
+  /** What was found is durable, since something is that was done after that. */
+  confirm () {
+    const { current, seqs, uncertain } = this
+    current.id = this.id
+    this.mayBeAbsent = false
+    this.variants = this.variants.filter(variant => variant === current || variant.isNew)
+    for (const [text, state] of current.records) {
+      if (uncertain.has(text)) continue
+      if (state === 'appended') current.records.set(text, seqs.has(text) ? 'there' : 'gone')
+      else if (state === 'refused') current.records.set(text, 'gone')
+      else if (state === 'deleted' && seqs.has(text)) current.records.set(text, 'there')
+    }
+  }
+
+  /** @returns {Variant} another one that may be there from now on */
+  add (variant) {
+    const added = { before: new Map(), isNew: true, ...variant }
+    this.variants.push(added)
+    return added
+  }
+
+  /** @param {Variant} variant that was added, and has replaced all others */
+  replaceBy (variant) {
+    this.former = this.current
+    this.variants = [variant]
+    this.mayBeAbsent = false
+  }
+
+  /** What was refused is on the disk, perhaps. */
+  powerCut () {
+    for (const { records } of this.all) for (const [text, state] of records) if (state === 'refused') records.set(text, 'appended')
+  }
+}
+
+/** @param {string} text */
+function nameOf (text) {
+  return `record ${text.split(':')[0]}`
+}
+
+module.exports = { LogModel, nameOf }
