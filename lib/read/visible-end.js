@@ -48,8 +48,8 @@ async function findVisibleEnd (io, read, filename, options) {
       // otherwise a writer has opened or closed the log meanwhile, or deletes: what was read may not be acknowledged, or half-deleted
       if (isSame(own, await readOwn(io)) && (end.point?.isHeld || await io.size() >= size)) return end
     } catch (err) {
-      // a writer's very first write may have been read half-done, or recovery has truncated the file
-      const isUnchanged = isSame(own, await readOwn(io)) && size === await io.size()
+      // a writer's very first write may have been read half-done, or recovery has truncated the file, which has its size again by now
+      const isUnchanged = /** @type {any} */ (err).code !== 'EPARTIALREAD' && isSame(own, await readOwn(io)) && size === await io.size()
       if (isUnchanged || reads === MAX_READS) throw err
     }
   }

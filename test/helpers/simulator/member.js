@@ -551,9 +551,9 @@ class Member {
         if (this.canMakeDurable) for (const entry of expected) entry.isDurable = true
         await this.checkBackup(backup)
       } catch (err) {
-        const mayBeOther = simulation.compactions > 0 || simulation.world.disk.hasFailedSyncs
+        const mayBeOther = simulation.compactions > 0 || simulation.world.disk.hasFailedSyncs || simulation.model.certain.length === 0
         if (!process.isAlive || err.code !== 'flumelog:invalid' || full || !mayBeOther) throw err
-        // nothing of it is left in the log, it is from before two compactions, or it has what a failed fsync and a power cut have taken from the log
+        // nothing of it is left in the log, or was in it, it is from before two compactions, or it has what a failed fsync and a power cut have taken from the log
         this.note(err.message)
         backup.needsFull = true
       } finally {
