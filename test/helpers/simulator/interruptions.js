@@ -73,7 +73,8 @@ class Round {
     this.logs[0].add({ id: null, previousId: null, records: new Map() })
     this.options = {
       blockSize: random.pick([128, 512]),
-      sync: 'always',
+      sync: random.pick(['always', 'always', 'interval', 'never']),
+      syncInterval: random.pick([0, 1000]),
       shared: this.isShared,
       blocking: random() < 0.5,
       timeout: 2000,
@@ -116,6 +117,11 @@ class Round {
     if (random() < 0.3) this.cutPower()
     else for (const left of [...world.processes]) world.kill(left, 'at the end of the stage')
     world.disk.capacity = Infinity
+  }
+
+  /** Whether what is acknowledged is durable. */
+  get isDurable () {
+    return this.options.sync === 'always'
   }
 
   /** @param {number} most */
@@ -302,7 +308,7 @@ class Round {
     try {
       const seq = await log.append(texts.length === 1 ? texts[0] : texts)
       if (!process.isAlive) return
-      model.end(texts, 'there')
+      model.end(texts, 'there', this.isDurable)
       if (log.flumelog.id === id && model.id === id) model.seqs.set(texts.at(-1), seq)
     } catch (err) {
       // some of it may be stored, or none is
@@ -323,7 +329,7 @@ class Round {
       await log.del(count === 1 ? seqs[0] : seqs)
       if (!process.isAlive) return
       for (const text of texts) model.seqs.delete(text)
-      model.end(texts, 'gone')
+      model.end(texts, 'gone', this.isDurable)
     } catch (err) {
       return this.failed(process, err)
     }
@@ -342,18 +348,21 @@ class Round {
       if (!process.isAlive || log.flumelog.id !== id || model.id !== id) return
       const [gone, kept] = [older.filter(text => model.seqs.get(text) < start), older.filter(text => model.seqs.get(text) >= start)]
       for (const text of gone) model.seqs.delete(text)
-      model.end(kept, 'there')
-      model.end(gone, 'gone')
+      // another process may have deleted some meanwhile
+      if (!this.isJoined) model.end(kept, 'there', false)
+      model.end(gone, 'gone', false)
+      model.confirm(gone)
     } catch (err) {
       return this.failed(process, err)
     }
   }
 
   async sync (process, model, log) {
+    const acknowledged = [...model.volatile]
     try {
       await log.sync()
       // who has nothing to write asks for nothing
-      if (process.isAlive && model.seqs.size > 0) model.confirm()
+      if (process.isAlive && model.seqs.size > 0) model.confirm(acknowledged)
     } catch (err) {
       return this.failed(process, err)
     }
@@ -365,11 +374,12 @@ class Round {
     const isByClient = log.flumelog.role === 'client'
     const before = new Map(isByClient || model.id !== log.flumelog.id ? [] : model.seqs)
     const made = model.add({ id: null, formerId: log.flumelog.id, previousId: isByClient ? undefined : log.flumelog.id, records: model.current.records, before })
+    const acknowledged = [...model.volatile]
     try {
       const known = model.known()
       await log.compact()
       if (!process.isAlive) return
-      model.confirm()
+      model.confirm(acknowledged)
       model.replaceBy(made)
       Object.assign(model, { current: made, id: log.flumelog.id, seqs: new Map(), isBusy: false })
       await this.observe(process, model, log, known)
@@ -393,10 +403,11 @@ class Round {
     // it may be compacted before it is read
     const made = target.add(this.isJoined ? { id: null, previousId: undefined, records } : { id: id ?? model.id, previousId, before, records })
     model.copies.push(made)
+    const acknowledged = [...model.volatile].filter(text => known.get(text) === 'there')
     try {
       await log.backup(target.path, { full })
       if (!process.isAlive) return
-      model.confirm()
+      model.confirm(acknowledged)
       for (const [text, state] of known) if (made.records.get(text) === 'appended' && model.current.records.get(text) === state) made.records.set(text, state)
       // what only an earlier backup had
       for (const text of made.records.keys()) if (known.get(text) === 'gone' || !model.current.records.has(text)) made.records.set(text, 'gone')

@@ -40,6 +40,8 @@ class LogModel {
     this.seqs = new Map()
     /** Records of operations of this stage that have no answer, or an error. @type {Set<string>} */
     this.uncertain = new Set()
+    /** Records whose state a power cut can take back, though it was acknowledged. @type {Set<string>} */
+    this.volatile = new Set()
     /** Backups that are being made of it. @type {Variant[]} */
     this.copies = []
     /** Whether a process of this stage replaces it: another one would be refused. */
@@ -119,17 +121,20 @@ class LogModel {
   }
 
   /**
-   * It has ended, and is durable: with it, all that was found.
+   * It is acknowledged.
    * @param {Iterable<string>} texts
    * @param {State} state
+   * @param {boolean} isDurable
    */
-  end (texts, state) {
+  end (texts, state, isDurable) {
     for (const text of texts) {
       this.uncertain.delete(text)
+      this.volatile.add(text)
       // another process may have deleted it before this one was told
       if (this.current.records.get(text) !== 'gone') this.current.records.set(text, state)
     }
-    this.confirm()
+    this.resolve()
+    if (isDurable) this.confirm()
   }
 
   /** They were refused. @param {Iterable<string>} texts */
@@ -137,18 +142,30 @@ class LogModel {
     for (const text of texts) this.current.records.set(text, 'refused')
   }
 
-  /** What was found is durable, since something is that was done after that. */
-  confirm () {
-    const { current, seqs, uncertain } = this
+  /** What was found stays, unless the power is cut, since something was done after that. */
+  resolve () {
+    const { current: { records }, seqs, uncertain, volatile } = this
+    for (const [text, state] of records) {
+      if (uncertain.has(text) || state === 'there' || state === 'gone') continue
+      const isThere = seqs.has(text)
+      // of what was interrupted, recovery has made durable what is not there
+      if (state === 'refused' || (state === 'appended' && !isThere)) records.set(text, 'gone')
+      else if (isThere) records.set(text, 'there')
+      volatile.add(text)
+    }
+  }
+
+  /**
+   * Something is durable: with it, what was acknowledged before.
+   * @param {Iterable<string>} [texts] what was acknowledged when that was called
+   */
+  confirm (texts = this.volatile) {
+    const { current } = this
+    this.resolve()
     current.id = this.id
     this.mayBeAbsent = false
     this.variants = this.variants.filter(variant => variant === current || variant.isNew)
-    for (const [text, state] of current.records) {
-      if (uncertain.has(text)) continue
-      if (state === 'appended') current.records.set(text, seqs.has(text) ? 'there' : 'gone')
-      else if (state === 'refused') current.records.set(text, 'gone')
-      else if (state === 'deleted' && seqs.has(text)) current.records.set(text, 'there')
-    }
+    for (const text of [...texts]) this.volatile.delete(text)
   }
 
   /** @returns {Variant} another one that may be there from now on */
@@ -165,9 +182,15 @@ class LogModel {
     this.mayBeAbsent = false
   }
 
-  /** What was refused is on the disk, perhaps. */
+  /** What was refused is on the disk, perhaps, and what was not durable is not. */
   powerCut () {
-    for (const { records } of this.all) for (const [text, state] of records) if (state === 'refused') records.set(text, 'appended')
+    for (const { records } of this.all) {
+      for (const [text, state] of records) {
+        if (state === 'refused' || (state === 'there' && this.volatile.has(text))) records.set(text, 'appended')
+        else if (state === 'gone' && this.volatile.has(text)) records.set(text, 'deleted')
+      }
+    }
+    this.volatile = new Set()
   }
 }
 
