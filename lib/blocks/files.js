@@ -28,7 +28,7 @@ async function placeFile (unfinished, target, { given, like }) {
   }
   // last: the file is what others wait for
   await newLog.giveName(unfinished, target, given).catch((err) => {
-    if (isLog) fs.rmSync(`${target}.meta`, { force: true })
+    if (isLog && !fs.existsSync(target)) fs.rmSync(`${target}.meta`, { force: true })
     throw err
   })
 }

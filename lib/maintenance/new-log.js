@@ -8,7 +8,7 @@ const path = require('path')
 const errors = require('../errors')
 const { onAbort } = require('../signal')
 const { UNFINISHED } = require('../space/unfinished-files')
-const { syncFolder } = require('../storage/directory')
+const { isSameFile, syncFolder } = require('../storage/directory')
 const { mustBeNoSideFile } = require('../storage/location')
 const { parseMetadata } = require('../storage/metadata-text')
 const { pathFile } = require('../storage/path-file')
@@ -34,6 +34,7 @@ async function writeUnfinished (name, given, work, write, place) {
   const remove = () => fs.rmSync(unfinished, { force: true })
   let stopListening = () => {}
   try {
+    if (isSameFile(name, unfinished)) remove()
     // not readable by others until it has the mode of the log
     await (await fs.promises.open(unfinished, 'a', 0o600)).close()
     await io.open().catch((err) => { throw err.code === 'flumelog:locked' ? errors.beingWritten(given) : err })
@@ -121,7 +122,8 @@ function isThere (name) {
 }
 
 /**
- * Gives a complete file its name: afterwards it has that only, or if that fails, its temporary one.
+ * Gives a complete file its name: afterwards it has that, or if that fails, its temporary one. One that has both is complete, and `writeUnfinished` removes
+ * the temporary one.
  * @param {string} unfinished
  * @param {string} name in the same directory
  * @param {string} given the name as the caller gave it
@@ -129,9 +131,10 @@ function isThere (name) {
  */
 async function giveName (unfinished, name, given) {
   assertFree(name, given)
-  await linkOrCopy(unfinished, name).catch(err => { throw err.code === 'EEXIST' ? errors.exists(given) : err })
+  // if it has come just now, its writer may have removed this one
+  await linkOrCopy(unfinished, name).catch(err => { throw isThere(name) ? errors.exists(given) : err })
+  await fs.promises.unlink(unfinished).catch(() => {})
   try {
-    await fs.promises.unlink(unfinished)
     await syncFolder(path.dirname(name))
   } catch (err) {
     await fs.promises.unlink(name).catch(() => {})

@@ -99,18 +99,22 @@ async function announce (metadata, own, next) {
  * @returns {Promise<void>} rejects with `EEXIST` if a file has the name
  */
 async function placeLog (name, unfinished, given, origin) {
-  const beside = [`${name}.meta`, namesOf(name).map]
-  await copyMap(origin, namesOf(name).map, unfinished)
-  const metadata = new MetadataFile(beside[0], path.dirname(name), () => fs.promises.stat(unfinished))
+  const { unfinishedMap } = namesOf(name)
+  await copyMap(origin, unfinishedMap, unfinished)
+  const metadata = new MetadataFile(`${name}.meta`, path.dirname(name), () => fs.promises.stat(unfinished))
   try {
     await metadata.replace(await describe(unfinished, origin))
     await giveName(unfinished, name, given)
   } catch (err) {
-    for (const file of beside) await fs.promises.rm(file, { force: true })
+    await fs.promises.rm(unfinishedMap, { force: true })
+    // another log may have got the name, and has its own
+    if (!fs.existsSync(name)) await fs.promises.rm(`${name}.meta`, { force: true })
     throw err
   } finally {
     await metadata.close()
   }
+  await settleMap(name, origin.id)
+  await syncFolder(path.dirname(name))
 }
 
 /**

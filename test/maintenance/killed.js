@@ -379,3 +379,59 @@ for (const readOnly of [false, true]) {
     world.end()
   })
 }
+
+tape('a backup whose temporary name cannot be removed is one', async (t) => {
+  const { world, open, settled, codeOf, ids } = await prepared()
+  const process = world.start()
+  const log = await open(process)
+  world.fault = (caller, name, [path]) => name === 'unlink' && path.startsWith('/new') ? 'EIO' : null
+  t.equal(await codeOf(log.backup('/new')), 'ok')
+  world.fault = () => null
+  const backup = await open(world.start(), '/new', { readOnly: true })
+  t.equal(backup.flumelog.id, ids[0])
+  await settled(backup.close())
+  t.equal(await codeOf(log.backup('/new', { full: true })), 'ok', 'the next one removes that name')
+  t.notOk(world.disk.root.entries.has('new.unfinished'))
+  world.end()
+})
+
+tape('a restore that was killed when the log had both of its names can be repeated', async (t) => {
+  const { world, open, until, codeOf, ids } = await prepared()
+  const first = world.start()
+  killAt(world, first, (name) => name === 'unlink' && world.disk.root.entries.has('new'))
+  first.require('./maintenance').restore('/backup', '/new').catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = world.start()
+  t.equal(await codeOf(second.require('./maintenance').restore('/backup', '/new', { force: true })), 'ok')
+  t.equal((await open(second, '/new')).flumelog.id, ids[1])
+  world.end()
+})
+
+tape('a restore that finds another log under the name leaves it its FILE.meta', async (t) => {
+  const { world, open, settled, values, codeOf } = await prepared()
+  const process = world.start()
+  let other = null
+  // it comes when the FILE.meta of what is restored is there
+  const { callLater } = process
+  process.callLater = function (call, args, apply, cb) {
+    if (call !== 'link') return callLater.call(this, call, args, apply, cb)
+    other ??= create()
+    other.then(() => callLater.call(this, call, args, apply, cb))
+  }
+  const owner = world.start()
+  const create = async () => {
+    const log = await owner.require('./promises').open('/new', { blockSize: 512, sync: 'always' })
+    await log.append('other')
+    await log.compact()
+    return log
+  }
+  t.equal(await codeOf(process.require('./maintenance').restore('/backup', '/new')), 'EEXIST')
+  const log = await settled(other)
+  const { id } = log.flumelog
+  world.kill(owner)
+  const again = await open(world.start(), '/new')
+  t.equal(again.flumelog.id, id)
+  t.deepEqual(await values(again), ['other'])
+  world.end()
+})

@@ -9,7 +9,7 @@ const { World } = require('./world')
 const { randomFrom } = require('../random')
 
 /** A round takes as long as so many steps of a simulation. */
-const STEPS = 25
+const STEPS = 10
 /** Milliseconds of simulated time in which a stage is over. */
 const PATIENCE = 60_000
 /** How many calls go by before the one at which a process is interrupted, at most. */
