@@ -14,14 +14,18 @@ const STEPS = 10
 const PATIENCE = 60_000
 /** How many calls go by before the one at which a process is interrupted, at most. */
 const REACHES = [3, 10, 10, 30, 30, 100]
+/** The same of calls that concern names. */
+const MOST_NAMES = 6
 /** Calls that change something, or make it durable: others leave nothing to the next process. */
 const CHANGES = new Set(['write', 'writev', 'writeFile', 'fsync', 'fdatasync', 'rename', 'link', 'unlink', 'rm', 'ftruncate', 'punch', 'open', 'mkdir', 'copyFile', 'chmod', 'fchmod'])
+/** Calls that change names, or make them durable. */
+const NAMES = new Set(['rename', 'link', 'unlink', 'fsync'])
 /** What a process does with a log that it has open, one after the other. */
 const ACTIONS = ['append', 'append', 'append', 'appendSeveral', 'delete', 'delete', 'deleteSeveral', 'trim', 'compact', 'compact', 'backup', 'backup', 'fullBackup', 'sync']
 /** What happens at the call. */
 const INTERRUPTIONS = ['kill', 'kill', 'killWithPower', 'killWithPower', 'fail', 'fillDisk', 'join', 'join']
 /** What a power cut leaves of names and of contents: all that was changed, nothing of it, or any part. */
-const LOSSES = ['all', 'nothing', 'any']
+const LOSSES = ['all', 'nothing', 'any', 'any']
 /** Codes of errors of calls in a process that goes on: with a fault, and without. */
 const AFTER_FAULTS = ['EIO', 'ENOSPC', 'flumelog:failed']
 const EXPECTED = ['flumelog:closed', 'flumelog:unreachable', 'flumelog:replaced', 'flumelog:not-found', 'flumelog:deleted', 'flumelog:trimmed', 'flumelog:compacted']
@@ -108,7 +112,7 @@ class Round {
     const subject = this.exists(target) ? target : log
     const isReplacement = this.exists(backup) && random() < 0.4
     if (isInterrupted) this.interrupt(process, isReplacement ? null : subject)
-    await this.until(isReplacement ? this.restore(process, target, backup) : this.use(process, subject, this.actions(4), random() < 0.3), process)
+    await this.until(isReplacement ? this.restore(process, target, backup) : this.use(process, subject, this.actions(random.pick([1, 1, 4])), random() < 0.3), process)
     for (const joined of this.joined) await this.until(joined.run, joined.process)
     this.joined = []
     // the power goes a moment after the process whose end it is
@@ -151,10 +155,10 @@ class Round {
     const what = random.pick(INTERRUPTIONS)
     if (what === 'join' && (!this.isShared || subject === null)) return
     this.isJoined ||= what === 'join'
-    let left = random.below(random.pick(REACHES))
-    const isAnyCall = random() < 0.3
+    const calls = random.pick([null, CHANGES, CHANGES, NAMES, NAMES])
+    let left = random.below(calls === NAMES ? MOST_NAMES : random.pick(REACHES))
     process.oncall = (name, args) => {
-      if (!isAnyCall && !CHANGES.has(name)) return
+      if (calls !== null && !calls.has(name)) return
       if (left-- > 0) return
       process.oncall = () => {}
       world.note(`process ${process.pid}: ${what} at ${name} ${args[0] ?? ''}`)
