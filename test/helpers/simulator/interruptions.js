@@ -355,14 +355,14 @@ class Round {
       // another process may have deleted some meanwhile
       if (!this.isJoined) model.end(kept, 'there', false)
       model.end(gone, 'gone', false)
-      model.confirm(gone)
+      model.confirm(new Map(gone.map(text => [text, 'gone'])))
     } catch (err) {
       return this.failed(process, err)
     }
   }
 
   async sync (process, model, log) {
-    const acknowledged = [...model.volatile]
+    const acknowledged = model.acknowledged('there', 'gone')
     try {
       await log.sync()
       // who has nothing to write asks for nothing
@@ -378,7 +378,7 @@ class Round {
     const isByClient = log.flumelog.role === 'client'
     const before = new Map(isByClient || model.id !== log.flumelog.id ? [] : model.seqs)
     const made = model.add({ id: null, formerId: log.flumelog.id, previousId: isByClient ? undefined : log.flumelog.id, records: model.current.records, before })
-    const acknowledged = [...model.volatile]
+    const acknowledged = model.acknowledged('there', 'gone')
     try {
       const known = model.known()
       await log.compact()
@@ -407,7 +407,7 @@ class Round {
     // it may be compacted before it is read
     const made = target.add(this.isJoined ? { id: null, previousId: undefined, records } : { id: id ?? model.id, previousId, before, records })
     model.copies.push(made)
-    const acknowledged = [...model.volatile].filter(text => known.get(text) === 'there')
+    const acknowledged = model.acknowledged('there')
     try {
       await log.backup(target.path, { full })
       if (!process.isAlive) return

@@ -156,16 +156,26 @@ class LogModel {
   }
 
   /**
-   * Something is durable: with it, what was acknowledged before.
-   * @param {Iterable<string>} [texts] what was acknowledged when that was called
+   * @param {State[]} states
+   * @returns {Map<string, State>} the records of these states that are acknowledged, and not durable
    */
-  confirm (texts = this.volatile) {
+  acknowledged (...states) {
+    const { records } = /** @type {Variant} */ (this.current)
+    const all = Array.from(this.volatile, text => /** @type {[string, State]} */ ([text, records.get(text)]))
+    return new Map(all.filter(([, state]) => states.includes(state)))
+  }
+
+  /**
+   * Something is durable: with it, what was acknowledged before.
+   * @param {Map<string, State>} [durable] what was acknowledged when that was called; default: all
+   */
+  confirm (durable) {
     const { current } = this
     this.resolve()
     current.id = this.id
     this.mayBeAbsent = false
     this.variants = this.variants.filter(variant => variant === current || variant.isNew)
-    for (const text of [...texts]) this.volatile.delete(text)
+    for (const text of [...this.volatile]) if (durable === undefined || durable.get(text) === current.records.get(text)) this.volatile.delete(text)
   }
 
   /** @returns {Variant} another one that may be there from now on */
