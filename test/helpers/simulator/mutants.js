@@ -80,6 +80,9 @@ const MUTANTS = [
   ['FILE.meta tells of the compacted file only, before the name of that is durable', 'recovery/recover-end.js', '    await io.metadata.syncName()\n', ''],
   ['readers move to a compacted log by lookups in a file', 'space/switch-over.js', '  offsetMap.load()\n', ''],
   ['a cursor is at a record of which what was sent with it is not durable', 'cursors/named-cursors.js', 'seq >= durability.recoveryPoint', 'seq >= durability.synced'],
+  ['callers are told of a failed write before its truncation is durable', 'write/committer.js', '      deletions.truncated()\n      durability.syncAll(cb)', '      deletions.truncated()\n      cb()'],
+  ['what FILE.meta says of an empty log is taken for that of any', 'recovery/belonging.js', '(next.end > 0 || size === 0) && ', ''],
+  ['a replaced log does not wait for the name of the one before', 'maintenance/replace-log.js', '  await syncFolder(folder)\n  await settleMap(name, generationOf(own?.metadata).id)\n', ''],
   ['a callback that throws ends what others wait for', 'callbacks.js', 'process.nextTick(rethrow, err)', 'throw err']
 ]
 
