@@ -3,6 +3,7 @@
 // A client that opens the log while a compaction of it ends, and the owner is killed then. On a simulated machine.
 
 const tape = require('tape')
+const { valuesOf } = require('../helpers/simulator/machine')
 const { settled, until } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
@@ -48,9 +49,3 @@ tape('what a client appends that opens the log at the end of a compaction is sto
     world.end()
   }
 })
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
-}

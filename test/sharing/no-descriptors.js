@@ -3,6 +3,7 @@
 // A client that has no file descriptor left for a moment, when it follows a compaction. On a simulated machine.
 
 const tape = require('tape')
+const { valuesOf } = require('../helpers/simulator/machine')
 const { settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
@@ -27,9 +28,3 @@ tape('a client follows a compaction that cannot open a file for a moment', async
     world.end()
   }
 })
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
-}

@@ -6,6 +6,7 @@
 const tape = require('tape')
 const { codeOf } = require('../helpers/reading')
 const { frame, u32, u64 } = require('../helpers/plain-client')
+const { valuesOf } = require('../helpers/simulator/machine')
 const { settled, until } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
@@ -139,10 +140,4 @@ function pathOf (process, where) {
 async function valuesAgain (world) {
   const log = await settled(world, world.start().require('./promises').open('/log', { shared: true }))
   return settled(world, valuesOf(log))
-}
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
 }

@@ -5,6 +5,7 @@
 
 const tape = require('tape')
 const { codeOf } = require('../helpers/reading')
+const { valuesOf } = require('../helpers/simulator/machine')
 const { settled } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
@@ -18,12 +19,6 @@ async function shared (ownerOptions, clientOptions, seed = 1) {
   const owner = await open(process, ownerOptions)
   const opened = () => open(world.start(), clientOptions)
   return { world, process, owner, client: await opened(), opened, settled: (promise) => settled(world, promise) }
-}
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
 }
 
 tape('calls get an error while the owner is stopped, and go on when it continues', async (t) => {

@@ -3,6 +3,7 @@
 // What a process finds that opens a log whose compaction was interrupted, when it is interrupted itself. On a simulated disk.
 
 const tape = require('tape')
+const { valuesOf } = require('../helpers/simulator/machine')
 const { settled, until } = require('../helpers/simulator/settled')
 const { World } = require('../helpers/simulator/world')
 
@@ -48,9 +49,3 @@ tape('a power cut while a log is opened whose compaction was interrupted leaves 
   }
   t.deepEqual([...found].sort(), [false, true], 'both occur')
 })
-
-async function valuesOf (log) {
-  const values = []
-  for await (const { value } of log.stream()) values.push(String(value))
-  return values
-}
