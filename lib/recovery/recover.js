@@ -2,7 +2,7 @@
 
 // Truncates a log's file to the end that find-end.js found, and completes what a crash interrupted.
 
-const { seal } = require('../format/layout')
+const { paddingSize, seal } = require('../format/layout')
 const { isZeros } = require('../format/zeros')
 const { punchHead, writePatch } = require('./free-blocks')
 
@@ -60,7 +60,8 @@ async function rewrite (io, from, end) {
  */
 async function sealCorruptTail (io, kept, end, blockSize) {
   const block = Buffer.alloc(blockSize)
-  seal(block, end)
+  // with less room than for a padding, the block is corrupt, too
+  seal(block, Math.min(end, blockSize - paddingSize(false)))
   try {
     await io.write(kept, block.subarray(end))
   } catch (err) {
