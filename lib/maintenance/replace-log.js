@@ -106,9 +106,10 @@ async function placeLog (name, unfinished, given, origin) {
     await metadata.replace(await describe(unfinished, origin))
     await giveName(unfinished, name, given)
   } catch (err) {
-    await fs.promises.rm(unfinishedMap, { force: true })
-    // another log may have got the name, and has its own
-    if (!fs.existsSync(name)) await fs.promises.rm(`${name}.meta`, { force: true })
+    // another log may have got the name, and has its own FILE.meta; or this one has it, and cannot lose it again
+    const hasName = fs.existsSync(name)
+    if (!hasName || /** @type {any} */ (err).code === 'EEXIST') await fs.promises.rm(unfinishedMap, { force: true })
+    if (!hasName) await fs.promises.rm(`${name}.meta`, { force: true })
     throw err
   } finally {
     await metadata.close()
