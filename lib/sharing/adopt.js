@@ -24,7 +24,7 @@ function adopt (remote, id, server) {
     remote.settle()
   }
   // callers ask the writer from now on
-  appender.waiters.silent = remote.waiters.silent
+  appender.waiters.unreported = remote.waiters.unreported
   remote.disconnected()
   remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, {
     send (items) {

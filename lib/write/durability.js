@@ -194,7 +194,7 @@ class Durability {
   checkPath (cb) {
     const { file } = this
     // an error of the system would say that nothing was stored
-    file.checkPath(err => cb(err && /** @type {any} */ (err).code !== 'flumelog:replaced' ? errors.failed(file.filename, err, 'a look at its path') : err))
+    file.checkPath(err => cb(err && /** @type {any} */ (err).code !== 'flumelog:replaced' ? errors.failed(file.filename, err, 'the check of its path') : err))
   }
 
   /**

@@ -353,4 +353,4 @@ function framesWithin (records, start, room) {
   return { lastStart, end }
 }
 
-module.exports = { Packer, MAX_WRITE, NO_LENGTH }
+module.exports = { Packer, MAX_WRITE }

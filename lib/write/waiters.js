@@ -35,7 +35,7 @@ class Waiters {
     this.ready = []
     this.isAnswering = false
     /** The first error of an append without a callback that was not reported yet; that of a client and of the owner that it becomes is one. @type {{ error: Error | null }} */
-    this.silent = { error: null }
+    this.unreported = { error: null }
   }
 
   // Calls
@@ -197,13 +197,13 @@ class Waiters {
    * @param {Error} error
    */
   refusedSilently (error) {
-    this.silent.error ??= error
+    this.unreported.error ??= error
   }
 
   /** @returns {Error | null} the first error that was not reported yet; the caller reports it */
   takeUntold () {
-    const { error } = this.silent
-    this.silent.error = null
+    const { error } = this.unreported
+    this.unreported.error = null
     return error
   }
 

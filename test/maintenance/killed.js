@@ -435,3 +435,14 @@ tape('a restore that finds another log under the name leaves it its FILE.meta', 
   t.deepEqual(await values(again), ['other'])
   world.end()
 })
+
+tape('a restored log that cannot lose its name again, though its directory could not be fsynced, has its id and offset map', async (t) => {
+  const { world, open, settled, codeOf, ids } = await prepared()
+  const process = world.start()
+  world.fault = (caller, name) => world.disk.root.entries.has('new') && (name === 'fsync' || name === 'unlink') ? 'EIO' : null
+  t.equal(await codeOf(process.require('./maintenance').restore('/backup', '/new')), 'EIO')
+  world.fault = () => null
+  t.equal((await open(process, '/new')).flumelog.id, ids[1])
+  t.equal((await settled(process.require('./maintenance').openOffsetMap('/new')))?.id, ids[1])
+  world.end()
+})

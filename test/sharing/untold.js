@@ -5,22 +5,16 @@
 
 const tape = require('tape')
 const { codeOf } = require('../helpers/reading')
-const { settled, until } = require('../helpers/simulator/settled')
-const { World } = require('../helpers/simulator/world')
+const { sharedLog } = require('../helpers/simulator/machine')
 
 const FINE = 'no error, but undefined'
 
 for (const who of ['a client that syncs', 'a client that comes back', 'closing']) {
   tape(`an append of the owner without a callback that cannot be written is reported to it, not to ${who}`, async (t) => {
-    const world = new World(1)
-    world.slowness = 0
-    const process = world.start()
-    const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
-    const owner = await open(process)
-    await settled(world, owner.append('first'))
+    const { world, process, owner, join, settled } = await sharedLog()
     const other = world.start()
-    const client = await open(other)
-    await settled(world, client.append('second'))
+    const client = await join(other)
+    await settled(client.append('second'))
     const { latency } = world
     let failures = 0
     world.fault = (caller, name, [fd]) => {
@@ -42,21 +36,16 @@ for (const who of ['a client that syncs', 'a client that comes back', 'closing']
     t.ok(failures > 0, 'it fails')
     world.fault = () => null
     world.latency = latency
-    if (synced !== null) t.equal(await settled(world, codeOf(synced)), FINE, 'the client has nothing to do with it')
-    t.equal(await settled(world, codeOf(closed ?? owner.sync())), 'ENOSPC', 'the owner is told')
+    if (synced !== null) t.equal(await settled(codeOf(synced)), FINE, 'the client has nothing to do with it')
+    t.equal(await settled(codeOf(closed ?? owner.sync())), 'ENOSPC', 'the owner is told')
     world.end()
   })
 }
 
 for (const isBefore of [true, false]) {
   tape(`an append without a callback that is refused ${isBefore ? 'before' : 'after'} a takeover is reported by the next call after it`, async (t) => {
-    const world = new World(1)
-    world.slowness = 0
-    const process = world.start()
-    const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
-    const owner = await open(process)
-    await settled(world, owner.append('first'))
-    const client = await open(world.start())
+    const { world, process, join, settled, until } = await sharedLog()
+    const client = await join()
     const log = client.flumelog
     if (!isBefore) world.kill(process)
     log.append('refused', { after: 12345 }, undefined)
@@ -64,24 +53,21 @@ for (const isBefore of [true, false]) {
       await world.run(() => false, 50)
       world.kill(process)
     }
-    await until(world, () => log.role === 'owner')
+    await until(() => log.role === 'owner')
     await world.run(() => false, 50)
-    t.equal(await settled(world, codeOf(client.sync())), 'flumelog:conflict', 'by sync')
-    t.equal(await settled(world, codeOf(client.sync())), FINE, 'once')
+    t.equal(await settled(codeOf(client.sync())), 'flumelog:conflict', 'by sync')
+    t.equal(await settled(codeOf(client.sync())), FINE, 'once')
     world.end()
   })
 }
 
 tape('an empty append of a client that syncs, without a callback, does not report the error of another one to nobody', async (t) => {
-  const world = new World(1)
-  world.slowness = 0
-  const open = (process) => settled(world, process.require('./promises').open('/log', { shared: true }))
-  await settled(world, (await open(world.start())).append('first'))
-  const client = await open(world.start())
+  const { world, join, settled } = await sharedLog()
+  const client = await join()
   client.flumelog.append('refused', { after: 12345 }, undefined)
   await world.run(() => false, 50)
   client.flumelog.append([], { sync: true }, undefined)
   await world.run(() => false, 50)
-  t.equal(await settled(world, codeOf(client.sync())), 'flumelog:conflict')
+  t.equal(await settled(codeOf(client.sync())), 'flumelog:conflict')
   world.end()
 })

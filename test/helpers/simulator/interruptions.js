@@ -32,7 +32,7 @@ const EXPECTED = ['flumelog:closed', 'flumelog:unreachable', 'flumelog:replaced'
 /** The process cannot go on with the log as it has it. */
 const FINAL = ['flumelog:closed', 'flumelog:replaced', 'flumelog:failed']
 /** Files that may be beside those of the logs. */
-const BESIDE = /^(log|new|backup)(\.(meta(\.new)?|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|(corrupt|repaired)(-\d+)?(\.meta|\.offset-map)?|socket(\.new)?))?$/
+const BESIDE = /^(log|new|backup)(\.(meta(\.new)?|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|socket(\.new)?))?$/
 
 class Interruptions {
   /** @param {number} seed */
@@ -70,8 +70,11 @@ class Round {
     const random = this.random = randomFrom(seed + 1)
     this.operations = 0
     this.written = 0
-    this.isShared = random() < 0.4
-    this.hasFaults = false
+    /** Of this stage. */
+    this.hasFaults = this.isJoined = false
+    /** Others that have the log open. @type {Array<{ process: import('./process').Process, run: Promise<void> }>} */
+    this.joined = []
+    const shared = random() < 0.4
     const problem = (/** @type {string} */ line) => world.problem(line)
     this.logs = ['log', 'new', 'backup'].map(name => new LogModel(`/data/${name}`, problem))
     this.logs[0].add({ id: null, previousId: null, records: new Map() })
@@ -79,7 +82,7 @@ class Round {
       blockSize: random.pick([128, 512]),
       sync: random.pick(['always', 'always', 'interval', 'never']),
       syncInterval: random.pick([0, 1000]),
-      shared: this.isShared,
+      shared,
       blocking: random() < 0.5,
       timeout: 2000,
       ...(random() < 0.2 ? { checksum: false } : {})
@@ -142,9 +145,6 @@ class Round {
     return isThere || path === logs[0].path
   }
 
-  /** Others that have the log open. @type {Array<{ process: import('./process').Process, run: Promise<void> }>} */
-  joined = []
-
   /**
    * At one of its calls, something happens.
    * @param {import('./process').Process} process
@@ -153,7 +153,7 @@ class Round {
   interrupt (process, subject) {
     const { world, random } = this
     const what = random.pick(INTERRUPTIONS)
-    if (what === 'join' && (!this.isShared || subject === null)) return
+    if (what === 'join' && (!this.options.shared || subject === null)) return
     this.isJoined ||= what === 'join'
     const calls = random.pick([null, CHANGES, CHANGES, NAMES, NAMES])
     let left = random.below(calls === NAMES ? MOST_NAMES : random.pick(REACHES))

@@ -48,11 +48,6 @@ class LogModel {
     this.isBusy = false
   }
 
-  /** @returns {boolean} */
-  get mayExist () {
-    return this.variants.length > 0
-  }
-
   /** The processes of the last stage are gone. */
   begin () {
     for (const variant of this.variants) variant.isNew = false

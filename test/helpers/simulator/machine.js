@@ -30,6 +30,16 @@ function machine (seed = 1) {
   }
 }
 
+/** A shared log with one record, the process that owns it, and how another one opens it. */
+async function sharedLog () {
+  const m = machine()
+  const join = (/** @type {import('./process').Process} */ process = m.world.start()) => m.settled(process.require('./promises').open('/log', { shared: true }))
+  const process = m.world.start()
+  const owner = await join(process)
+  await m.settled(owner.append('first'))
+  return { ...m, process, owner, join }
+}
+
 /** @param {any} source of records: a log or a cursor */
 async function valuesOf (source) {
   const values = []
@@ -60,4 +70,4 @@ function pathOf (process, where) {
   return typeof where === 'number' ? String(process.calls.files.get(where)?.path) : String(where)
 }
 
-module.exports = { killAt, machine, pathOf, valuesOf }
+module.exports = { killAt, machine, pathOf, sharedLog, valuesOf }
