@@ -59,11 +59,12 @@ function optional (cb) {
 }
 
 /**
- * @param {(cb: (err?: Error | null) => void) => void} start
- * @returns {Promise<void>} what `start` calls back, as a promise
+ * @template T
+ * @param {(cb: (err?: Error | null, result?: T) => void) => void} start
+ * @returns {Promise<T>} what `start` calls back, as a promise
  */
 function promised (start) {
-  return new Promise((resolve, reject) => start(err => err ? reject(err) : resolve()))
+  return new Promise((resolve, reject) => start((err, result) => err ? reject(err) : resolve(/** @type {T} */ (result))))
 }
 
 /**

@@ -4,7 +4,8 @@
 // recovery truncated.
 
 const fs = require('fs')
-const { callbackify, promisify } = require('util')
+const { callbackify } = require('util')
+const { promised } = require('../callbacks')
 const { systemClock } = require('../clock')
 const { writeCutFile } = require('./cut-file')
 const { FileIo } = require('./file-io')
@@ -76,7 +77,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
   }
   /** @type {LogFile['write']} */
   const write = (offset, data, cb) => io.writeMany(offset, [data], cb)
-  const holes = new Holes(() => opened.fd, promisify(write))
+  const holes = new Holes(() => opened.fd, (offset, data) => promised(cb => write(offset, data, cb)))
 
   return {
     filename,
@@ -112,7 +113,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
       opened.unlock()
       io.giveUpRecovery()
     },
-    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile(/** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(read)), location, offset, end)),
+    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile((at, size) => promised(cb => read(at, size, cb)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
     close: (cb) => io.close(() => callbackify(async () => {
       await metadata.close().catch(() => {})

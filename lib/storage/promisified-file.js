@@ -3,7 +3,7 @@
 // A log's file with promises, for operations on a whole log: opening, recovery, verifying.
 // Operations per record or per block use the callbacks.
 
-const { promisify } = require('util')
+const { promised } = require('../callbacks')
 
 /**
  * @typedef {object} Io
@@ -26,16 +26,16 @@ const { promisify } = require('util')
  */
 function promises (file) {
   return {
-    open: promisify(file.open),
-    size: /** @type {() => Promise<number>} */ (promisify(file.size)),
-    read: /** @type {(offset: number, size: number) => Promise<Buffer>} */ (promisify(file.read)),
-    write: promisify(file.write),
-    truncate: promisify(file.truncate),
-    punch: promisify(file.punch),
-    sync: promisify(file.sync),
-    close: promisify(file.close),
-    checkPath: promisify(file.checkPath),
-    keepCut: async (offset, end) => (await promisify(file.keepCut)(offset, end)) ?? null,
+    open: () => promised(cb => file.open(cb)),
+    size: () => promised(cb => file.size(cb)),
+    read: (offset, size) => promised(cb => file.read(offset, size, cb)),
+    write: (offset, data) => promised(cb => file.write(offset, data, cb)),
+    truncate: (offset) => promised(cb => file.truncate(offset, cb)),
+    punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
+    sync: () => promised(cb => file.sync(cb)),
+    close: () => promised(cb => file.close(cb)),
+    checkPath: () => promised(cb => file.checkPath(cb)),
+    keepCut: async (offset, end) => (await promised(cb => file.keepCut(offset, end, cb))) ?? null,
     metadata: file.metadata
   }
 }
