@@ -3,14 +3,15 @@
 // What a named cursor promises: it is at a position that was committed, at the last one that survives a crash or a later one, and it gives each
 // record after its position.
 
-const { nameOf } = require('./model')
-
-/** @typedef {import('./model').Entry} Entry */
-
+/** @template Entry a record */
 class CursorModel {
-  /** @param {string} name */
-  constructor (name) {
+  /**
+   * @param {string} name
+   * @param {(entry: Entry) => string} nameOf
+   */
+  constructor (name, nameOf) {
     this.name = name
+    this.nameOf = nameOf
     /** What was given in front of the positions that were committed, in order. @type {Entry[]} */
     this.done = []
     /** How many of them are behind the position: after a power cut, after a kill, and at most. */
@@ -28,17 +29,17 @@ class CursorModel {
    * @param {Entry[]} given
    * @param {object} about
    * @param {string} about.who
-   * @param {Iterable<Entry>} about.expected what is in the log for certain
+   * @param {Iterable<Entry>} about.expected what is in the log for certain, and was reached
    * @param {(problem: string) => void} about.problem
    */
   gave (given, { who, expected, problem }) {
     const seen = new Set(given)
     for (const entry of this.done.slice(0, this.acknowledged)) {
-      if (seen.has(entry)) problem(`${who}: ${nameOf(entry)} again, though the cursor ${this.name} was committed after it`)
+      if (seen.has(entry)) problem(`${who}: ${this.nameOf(entry)} again, though the cursor ${this.name} was committed after it`)
     }
     const done = new Set(this.done.slice(0, this.asked))
     for (const entry of expected) {
-      if (!seen.has(entry) && !done.has(entry) && !this.uncertain.has(entry) && !this.tried.has(entry) && entry.deletion === 'no' && !entry.mayBeTrimmed) problem(`${who}: the cursor ${this.name} has passed over ${nameOf(entry)}`)
+      if (!seen.has(entry) && !done.has(entry) && !this.uncertain.has(entry) && !this.tried.has(entry)) problem(`${who}: the cursor ${this.name} has passed over ${this.nameOf(entry)}`)
     }
     // where it is now: it has given the first that is after its position
     const at = this.done.findIndex(entry => seen.has(entry))
@@ -54,22 +55,22 @@ class CursorModel {
   }
 
   /**
-   * A commit of the record that was given as number `count`.
+   * A commit of a record that was given.
    * @param {Entry} entry
-   * @returns {(isDurable: boolean, isBehindDurable: boolean) => void} to be called when it is answered, with what a power cut cannot take: the
-   *   commit, and the records in front of the position
+   * @returns {(isDurable: boolean) => Entry[]} to be called when it is answered, with whether a power cut cannot take it: returns the records in front
+   *   of the position
    */
   commit (entry) {
     const count = this.done.indexOf(entry) + 1
     this.asked = count
     for (const each of this.done.slice(0, count)) this.tried.add(each)
-    return (isDurable, isBehindDurable) => {
+    return (isDurable) => {
       this.acknowledged = Math.max(this.acknowledged, count)
       if (isDurable) {
         this.durable = this.acknowledged
         this.tried.clear()
       }
-      if (isBehindDurable) for (const each of this.done.slice(0, count)) each.isDurable = true
+      return this.done.slice(0, count)
     }
   }
 
@@ -85,9 +86,12 @@ class CursorModel {
     this.acknowledged = this.durable
   }
 
-  /** It starts at the beginning again. */
-  reset () {
-    this.done = []
+  /**
+   * Nothing is known of its position, or it starts at the beginning again.
+   * @param {Entry[]} [given] after the position
+   */
+  reset (given = []) {
+    this.done = [...given]
     this.uncertain.clear()
     this.tried.clear()
     this.durable = this.acknowledged = this.asked = 0

@@ -4,6 +4,7 @@
 // a call fails, the disk is full, or another process joins. Simulation (simulation.js) has more of everything at once; this has what is left half done
 // by one, found by the next, and cut off again, often enough to come through most pairs of places at which that can happen.
 
+const { CursorModel } = require('./cursor-model')
 const { LogModel, nameOf } = require('./log-model')
 const { World } = require('./world')
 const { randomFrom } = require('../random')
@@ -21,7 +22,7 @@ const CHANGES = new Set(['write', 'writev', 'writeFile', 'fsync', 'fdatasync', '
 /** Calls that change names, or make them durable. */
 const NAMES = new Set(['rename', 'link', 'unlink', 'fsync'])
 /** What a process does with a log that it has open, one after the other. */
-const ACTIONS = ['append', 'append', 'append', 'appendSeveral', 'delete', 'delete', 'deleteSeveral', 'trim', 'compact', 'compact', 'backup', 'backup', 'fullBackup', 'sync']
+const ACTIONS = ['append', 'append', 'append', 'appendSeveral', 'appendBatch', 'consume', 'consume', 'delete', 'delete', 'deleteSeveral', 'trim', 'compact', 'compact', 'backup', 'backup', 'fullBackup', 'sync']
 /** What happens at the call. */
 const INTERRUPTIONS = ['kill', 'kill', 'killWithPower', 'killWithPower', 'fail', 'fillDisk', 'join', 'join']
 /** What a power cut leaves of names and of contents: all that was changed, nothing of it, or any part. */
@@ -32,7 +33,7 @@ const EXPECTED = ['flumelog:closed', 'flumelog:unreachable', 'flumelog:replaced'
 /** The process cannot go on with the log as it has it. */
 const FINAL = ['flumelog:closed', 'flumelog:replaced', 'flumelog:failed']
 /** Files that may be beside those of the logs. */
-const BESIDE = /^(log|new|backup)(\.(meta(\.new)?|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|socket(\.new)?))?$/
+const BESIDE = /^(log|new|backup)(\.(meta(\.new)?|offset-map|unfinished|unfinished\.offset-map|cut-\d+(\.\d+)?|socket(\.new)?|cursor-mailer(\.new)?))?$/
 
 class Interruptions {
   /** @param {number} seed */
@@ -76,7 +77,9 @@ class Round {
     this.joined = []
     const shared = random() < 0.4
     const problem = (/** @type {string} */ line) => world.problem(line)
-    this.logs = ['log', 'new', 'backup'].map(name => new LogModel(`/data/${name}`, problem))
+    /** Of each record that was appended atomically, all that were appended with it. @type {Map<string, string[]>} */
+    this.batches = new Map()
+    this.logs = ['log', 'new', 'backup'].map(name => new LogModel(`/data/${name}`, this.batches, problem))
     this.logs[0].add({ id: null, previousId: null, records: new Map() })
     this.options = {
       blockSize: random.pick([128, 512]),
@@ -85,8 +88,14 @@ class Round {
       shared,
       blocking: random() < 0.5,
       timeout: 2000,
-      ...(random() < 0.2 ? { checksum: false } : {})
+      ...(random() < 0.2 ? { checksum: false } : {}),
+      ...(random() < 0.3 ? { large: true } : {})
     }
+    this.cursor = new CursorModel('mailer', nameOf)
+    /** Compactions of the log since that was moved by its holder. */
+    this.compactions = 0
+    /** Whether it is the cursor of a log that was replaced. */
+    this.isReplaced = false
     world.lostEvents = random.pick([0, 0, 1])
     world.onkill = (process) => { if (this.dyingWithPower === process) world.timeline.add(0, () => this.cutPower()) }
     /** @type {import('./process').Process | null} */
@@ -153,7 +162,7 @@ class Round {
   interrupt (process, subject) {
     const { world, random } = this
     const what = random.pick(INTERRUPTIONS)
-    if (what === 'join' && (!this.options.shared || subject === null)) return
+    if (what === 'join' && subject === null) return
     this.isJoined ||= what === 'join'
     const calls = random.pick([null, CHANGES, CHANGES, NAMES, NAMES])
     let left = random.below(calls === NAMES ? MOST_NAMES : random.pick(REACHES))
@@ -196,11 +205,16 @@ class Round {
     world.timeline.add(0, () => {
       const process = world.start()
       if (random() < 0.3) this.interrupt(process, subject)
-      const run = this.use(process, subject, this.actions(3), random() < 0.5, () => {
-        const end = random()
-        if (end < 0.3) world.kill(first, 'when another one has an answer')
-        else if (end < 0.4) this.cutPower()
-      })
+      const isReader = !this.options.shared || random() < 0.2
+      const run = isReader
+        ? this.watch(process, subject)
+        : this.use(process, subject, this.actions(3), random() < 0.5, () => {
+          const end = random()
+          if (end < 0.3) world.kill(first, 'when another one has an answer')
+          else if (end < 0.4) this.cutPower()
+        })
+      // it is looked at later
+      run.catch(() => {})
       this.joined.push({ process, run })
     })
   }
@@ -214,6 +228,7 @@ class Round {
     world.disk.random = Object.assign(() => random(), { below, pick })
     world.cutPower()
     for (const log of this.logs) log.powerCut()
+    this.cursor.powerCut()
   }
 
   /**
@@ -249,6 +264,7 @@ class Round {
     try {
       const { open } = process.require('./promises')
       const known = model.known()
+      this.operations++
       log = await open(model.path, this.options)
       await this.observe(process, model, log, known)
       for (const action of actions) {
@@ -259,7 +275,9 @@ class Round {
         if (!process.isAlive) return
         onanswer()
       }
-      if (!leavesOpen) await log.close()
+      if (leavesOpen) return
+      this.operations++
+      await log.close()
     } catch (err) {
       if (!process.isAlive) return
       world.note(`process ${process.pid}: ${err.code ?? err.stack} ${err.message}`)
@@ -268,10 +286,34 @@ class Round {
     }
   }
 
+  /**
+   * A process reads a log that others write.
+   * @param {import('./process').Process} process
+   * @param {LogModel} model
+   */
+  async watch (process, model) {
+    const { world } = this
+    let log = null
+    try {
+      const known = model.known()
+      log = await process.require('./promises').open(model.path, { readOnly: true, large: this.options.large })
+      await this.observe(process, model, log, known, true)
+      // of what has become of it meanwhile, all was told by then
+      await this.observe(process, model, log, known, true)
+      await log.close()
+    } catch (err) {
+      if (!process.isAlive) return
+      world.note(`process ${process.pid}: ${err.code ?? err.stack} ${err.message}`)
+      if (!this.isExpected(err) && !(err.code === 'ENOENT' && model.mayBeAbsent)) throw err
+      await log?.close().catch(() => {})
+    }
+  }
+
   /** What is in the log is what may be there. */
-  async observe (process, model, log, known) {
+  async observe (process, model, log, known, isReader = false) {
     const { world } = this
     const { id } = log.flumelog
+    this.operations++
     const seqs = new Map()
     for await (const { seq, value } of log.stream()) seqs.set(String(value), seq)
     const map = await process.require('./maintenance').openOffsetMap(model.path)
@@ -279,7 +321,7 @@ class Round {
     world.note(`process ${process.pid}: ${model.path} has ${seqs.size} records, id ${id}`)
     const isOf = map?.id === id
     // others compact it meanwhile
-    const found = model.found(seqs, id, this.isJoined ? undefined : isOf ? map.previousId : null, known)
+    const found = model.found(seqs, id, this.isJoined ? undefined : isOf ? map.previousId : null, known, isReader)
     if (found !== null && isOf) {
       for (const [text, seq] of found.before) {
         const now = await map.map(seq)
@@ -291,9 +333,11 @@ class Round {
 
   // Actions
 
-  newText () {
-    const { random } = this
-    return `${++this.written}:`.padEnd(8 + random.below(random() < 0.2 ? this.options.blockSize - 30 : 40), 'x')
+  /** @param {number} [most] bytes */
+  newText (most) {
+    const { random, options: { blockSize, large } } = this
+    most ??= large && random() < 0.2 ? 3 * blockSize : random() < 0.2 ? blockSize - 30 : 40
+    return `${++this.written}:`.padEnd(8 + random.below(most), 'x')
   }
 
   /** Some records of the log as this process sees it. */
@@ -306,14 +350,22 @@ class Round {
   append (process, model, log) { return this.appendTexts(process, model, log, [this.newText()]) }
   appendSeveral (process, model, log) { return this.appendTexts(process, model, log, Array.from({ length: 1 + this.random.below(6) }, () => this.newText())) }
 
-  async appendTexts (process, model, log, texts) {
+  appendBatch (process, model, log) {
+    // it has to fit into a block
+    const texts = Array.from({ length: 2 + this.random.below(2) }, () => this.newText(16))
+    for (const text of texts) this.batches.set(text, texts)
+    return this.appendTexts(process, model, log, texts, true)
+  }
+
+  async appendTexts (process, model, log, texts, atomic = false) {
     model.start(texts, 'appended')
     const { id } = log.flumelog
     try {
-      const seq = await log.append(texts.length === 1 ? texts[0] : texts)
+      // the seqs of a batch, or that of the last record
+      const seqs = [await log.append(texts.length === 1 ? texts[0] : texts, { atomic })].flat()
       if (!process.isAlive) return
-      model.end(texts, 'there', this.isDurable)
-      if (log.flumelog.id === id && model.id === id) model.seqs.set(texts.at(-1), seq)
+      model.end(texts, 'there', atomic || this.isDurable)
+      if (log.flumelog.id === id && model.id === id) seqs.forEach((seq, i) => model.seqs.set(texts[texts.length - seqs.length + i], seq))
     } catch (err) {
       // some of it may be stored, or none is
       if (process.isAlive && ['EIO', 'ENOSPC'].includes(err.code)) model.refuse(texts)
@@ -372,9 +424,57 @@ class Round {
     }
   }
 
+  /** The cursor of the first log gives what follows, and some of that is committed. */
+  async consume (process, model, log) {
+    const { cursor: cursorModel, random, world } = this
+    if (model !== this.logs[0]) return
+    const limit = 1 + random.below(10)
+    const sync = random() < 0.2
+    const what = `process ${process.pid}`
+    try {
+      const cursor = log.cursor('mailer')
+      await cursor.ready()
+      if (!process.isAlive) return
+      const { id } = log.flumelog
+      const before = model.known().get(model.current)
+      const records = []
+      for await (const record of cursor.stream({ limit, fromStart: true })) records.push(record)
+      if (!process.isAlive) return
+      const given = records.map(({ value }) => String(value))
+      const now = model.current.records
+      const isReached = (/** @type {string} */ text) => records.length < limit || model.seqs.get(text) < records.at(-1).seq
+      // a process sees a moment later what another one is told
+      const isKnown = before !== undefined && !this.isJoined && model.id === id && log.flumelog.id === id
+      const expected = isKnown ? [...before.keys()].filter(text => before.get(text) === 'there' && now.get(text) === 'there' && isReached(text)) : []
+      if (!this.isReplaced) cursorModel.gave(given, { who: what, expected, problem: (problem) => world.problem(problem) })
+      else cursorModel.reset(given)
+      this.isReplaced = false
+      if (given.length > 0) {
+        const index = random.below(given.length)
+        const done = cursorModel.commit(given[index])
+        await cursor.commit(records[index].seq, sync ? { sync } : {})
+        if (!process.isAlive) return
+        const front = done(sync || this.isDurable)
+        if (model.id === id && log.flumelog.id === id) model.keep(front)
+        world.note(`${what}: the cursor is at ${nameOf(given[index])}`)
+      }
+      if (random() < 0.5) return
+      const { acknowledged } = cursorModel
+      await cursor.close()
+      if (process.isAlive) cursorModel.closed(acknowledged)
+    } catch (err) {
+      if (err.code !== 'flumelog:invalid' || (!this.isReplaced && this.compactions < 2)) return this.failed(process, err)
+      world.note(`${what}: ${err.message}`)
+      if (!process.isAlive) return
+      cursorModel.reset()
+      await log.cursor('mailer').commit(-1, { rewind: true }).catch((/** @type {any} */ err) => this.failed(process, err))
+    }
+  }
+
   async compact (process, model, log) {
     if (model.isBusy) return
     model.isBusy = true
+    if (model === this.logs[0]) this.compactions++
     const isByClient = log.flumelog.role === 'client'
     const before = new Map(isByClient || model.id !== log.flumelog.id ? [] : model.seqs)
     const made = model.add({ id: null, formerId: log.flumelog.id, previousId: isByClient ? undefined : log.flumelog.id, records: model.current.records, before })
@@ -448,6 +548,7 @@ class Round {
       const { seqs, id, current: { previousId, before } } = backup
       const made = target.add({ id, previousId, before, records: new Map(Array.from(seqs.keys(), text => [text, 'there'])) })
       world.note(`process ${process.pid}: restores ${target.path}`)
+      if (target === this.logs[0]) this.isReplaced = true
       await process.require('./maintenance').restore(backup.path, target.path, { force: true })
       if (!process.isAlive) return
       world.note(`process ${process.pid}: restored`)

@@ -22,10 +22,12 @@ const NOT_THERE = new Set(['refused', 'gone'])
 class LogModel {
   /**
    * @param {string} path
+   * @param {Map<string, string[]>} batches all records that were appended atomically with one
    * @param {(problem: string) => void} problem
    */
-  constructor (path, problem) {
+  constructor (path, batches, problem) {
     this.path = path
+    this.batches = batches
     this.problem = problem
     /** @type {Variant[]} */
     this.variants = []
@@ -73,14 +75,15 @@ class LogModel {
    * @param {string} id
    * @param {string | null | undefined} previousId from which the offset map leads; undefined: not looked at
    * @param {Map<Variant, Map<string, State>>} known when the log was opened
+   * @param {boolean} isReader it has changed nothing, and others may have
    * @returns {Variant | null}
    */
-  found (seqs, id, previousId, known) {
+  found (seqs, id, previousId, known, isReader) {
     const reasons = []
     for (const variant of this.all.reverse()) {
       const reason = this.difference(variant, seqs, id, previousId, known.get(variant) ?? new Map())
       if (reason === null) {
-        Object.assign(this, { current: variant, seqs, id })
+        if (!isReader) Object.assign(this, { current: variant, seqs, id })
         return variant
       }
       reasons.push(reason)
@@ -100,6 +103,10 @@ class LogModel {
       if (NOT_THERE.has(known.get(text) ?? state)) return `${nameOf(text)} is there, which is ${state}`
     }
     for (const [text, state] of variant.records) if (state === 'there' && known.get(text) === 'there' && !seqs.has(text)) return `${nameOf(text)} is missing`
+    for (const text of seqs.keys()) {
+      const missing = this.batches.get(text)?.find(other => !seqs.has(other) && variant.records.get(other) === 'appended')
+      if (missing !== undefined) return `${nameOf(text)} is there, and ${nameOf(missing)} of its batch is not`
+    }
     return null
   }
 
@@ -130,6 +137,11 @@ class LogModel {
     }
     this.resolve()
     if (isDurable) this.confirm()
+  }
+
+  /** A power cut does not take them. @param {Iterable<string>} texts */
+  keep (texts) {
+    for (const text of texts) if (this.current.records.get(text) === 'there') this.volatile.delete(text)
   }
 
   /** They were refused. @param {Iterable<string>} texts */

@@ -474,7 +474,7 @@ class Member {
 
   /**
    * Reads on from a cursor, and commits one of the records.
-   * @param {import('./cursor-model').CursorModel} model
+   * @param {import('./cursor-model').CursorModel<Entry>} model
    * @param {number} limit
    * @param {boolean} sync
    * @param {boolean} closes
@@ -501,7 +501,7 @@ class Member {
         const isReached = (entry) => isAll || (entry.id === id && log.flumelog.id === id && entry.seq !== -1 && entry.seq < last)
         const given = records.map(({ text }) => /** @type {Entry} */ (simulation.model.entries.get(text)))
         if (given.includes(/** @type {any} */ (undefined))) return this.problem(`${what} gave a record that nobody has appended`)
-        model.gave(given, { who: this.name, expected: [...expected].filter(isReached), problem: (problem) => simulation.world.problem(problem) })
+        model.gave(given, { who: this.name, expected: [...expected].filter(entry => entry.deletion === 'no' && !entry.mayBeTrimmed && isReached(entry)), problem: (problem) => simulation.world.problem(problem) })
         if (records.length > 0) {
           const index = Math.floor(part * records.length)
           const done = model.commit(given[index])
@@ -509,7 +509,8 @@ class Member {
           await cursor.commit(records[index].seq, sync ? { sync } : {})
           if (!this.process.isAlive) return
           // a reader is not told how its log is to be synced
-          done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'), canCommit && this.canCommit)
+          const before = done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
+          if (canCommit && this.canCommit) for (const entry of before) entry.isDurable = true
           this.note(`${what} is at ${records[index].seq}`)
           simulation.strike(this, 'cursor', true)
         }

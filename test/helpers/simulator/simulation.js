@@ -94,7 +94,7 @@ class Simulation {
     /** Calls of `compact`. */
     this.compactions = 0
     this.generation = new Generation((problem) => world.problem(problem))
-    this.cursors = ['mailer', 'indexer'].map(name => new CursorModel(name))
+    this.cursors = ['mailer', 'indexer'].map(name => new CursorModel(name, nameOf))
     this.backups = ['/backups/one', '/backups/two'].map(target => /** @type {Backup} */ ({ target, expected: new Set(), deleted: new Set(), user: null, isTried: false, needsFull: false }))
     /** @type {Member[]} */
     this.all = []
