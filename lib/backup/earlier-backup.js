@@ -102,8 +102,9 @@ class EarlierBackup {
    * @throws flumelog:invalid if it is not a backup of this log
    */
   async compare (work) {
-    const { source, isKnown, blockSize } = this
-    if (this.extent.point !== null && !isKnown) throw this.isOther('the program that wrote it last did not close it')
+    const { source, isKnown, blockSize, extent: { point } } = this
+    // a backup that was interrupted is completed, of whichever log it is: an empty log may have had nothing that tells
+    if (point !== null && !isKnown && !point.writer.startsWith(BACKUP)) throw this.isOther('the program that wrote it last did not close it')
     await this.recover()
     const { start, end, blockSize: own } = this.extent
     // less than a block does not tell its size

@@ -446,3 +446,27 @@ tape('a restored log that cannot lose its name again, though its directory could
   t.equal((await settled(process.require('./maintenance').openOffsetMap('/new')))?.id, ids[1])
   world.end()
 })
+
+tape('a backup of an empty log that a reader was killed in can be made again', async (t) => {
+  const { world, open, settled, until, values } = machine()
+  // it has no FILE.meta yet, and so nothing that says of which log a backup is
+  const first = world.start()
+  await open(first)
+  world.kill(first)
+  for (const isKilled of [false, true]) {
+    const reader = world.start()
+    const log = await open(reader, '/log', { readOnly: true })
+    if (isKilled) killAt(world, reader, () => String(world.disk.find('/backup.meta', 'test').content.bytes).includes('"closed":false'))
+    const done = log.backup('/backup')
+    if (isKilled) {
+      done.catch(() => {})
+      await until(() => !reader.isAlive)
+    } else await settled(done)
+  }
+  world.fault = () => null
+  const writer = await open(world.start())
+  await settled(writer.append('one'))
+  await settled(writer.backup('/backup'))
+  t.deepEqual(await values(await open(world.start(), '/backup', { readOnly: true })), ['one'])
+  world.end()
+})
