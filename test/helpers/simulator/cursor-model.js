@@ -89,10 +89,12 @@ class CursorModel {
   /**
    * Nothing is known of its position, or it starts at the beginning again.
    * @param {Entry[]} [given] after the position
+   * @param {Iterable<Entry>} [others] of which any may be in front of the position
    */
-  reset (given = []) {
+  reset (given = [], others = []) {
     this.done = [...given]
-    this.uncertain.clear()
+    this.uncertain = new Set(others)
+    for (const entry of given) this.uncertain.delete(entry)
     this.tried.clear()
     this.durable = this.acknowledged = this.asked = 0
   }

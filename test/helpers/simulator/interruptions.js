@@ -360,11 +360,14 @@ class Round {
   async appendTexts (process, model, log, texts, atomic = false) {
     model.start(texts, 'appended')
     const { id } = log.flumelog
+    const acknowledged = model.acknowledged('there')
     try {
       // the seqs of a batch, or that of the last record
       const seqs = [await log.append(texts.length === 1 ? texts[0] : texts, { atomic })].flat()
       if (!process.isAlive) return
-      model.end(texts, 'there', atomic || this.isDurable)
+      model.end(texts, 'there', this.isDurable)
+      // not what was deleted before
+      if (atomic) model.confirm(new Map([...acknowledged, ...texts.map(text => /** @type {const} */ ([text, 'there']))]))
       if (log.flumelog.id === id && model.id === id) seqs.forEach((seq, i) => model.seqs.set(texts[texts.length - seqs.length + i], seq))
     } catch (err) {
       // some of it may be stored, or none is
@@ -402,7 +405,9 @@ class Round {
     try {
       const start = await log.trim({ lt })
       if (!process.isAlive || log.flumelog.id !== id || model.id !== id) return
-      const [gone, kept] = [older.filter(text => model.seqs.get(text) < start), older.filter(text => model.seqs.get(text) >= start)]
+      // of a large record, which is where its last chunk is, the others may be before the start
+      const isWhole = (/** @type {string} */ text) => text.length < this.options.blockSize
+      const [gone, kept] = [older.filter(text => model.seqs.get(text) < start), older.filter(text => model.seqs.get(text) >= start && isWhole(text))]
       for (const text of gone) model.seqs.delete(text)
       // another process may have deleted some meanwhile
       if (!this.isJoined) model.end(kept, 'there', false)
@@ -447,7 +452,7 @@ class Round {
       const isKnown = before !== undefined && !this.isJoined && model.id === id && log.flumelog.id === id
       const expected = isKnown ? [...before.keys()].filter(text => before.get(text) === 'there' && now.get(text) === 'there' && isReached(text)) : []
       if (!this.isReplaced) cursorModel.gave(given, { who: what, expected, problem: (problem) => world.problem(problem) })
-      else cursorModel.reset(given)
+      else cursorModel.reset(given, model.current.records.keys())
       this.isReplaced = false
       if (given.length > 0) {
         const index = random.below(given.length)
@@ -589,7 +594,7 @@ class Round {
 function partOf (known, earlier) {
   const records = new Map()
   for (const { records: old } of earlier) for (const text of old.keys()) records.set(text, 'deleted')
-  for (const [text, state] of known) if (state !== 'gone' && state !== 'refused') records.set(text, 'appended')
+  for (const [text, state] of known) if (state !== 'gone' && state !== 'refused') records.set(text, state === 'deleted' ? state : 'appended')
   return records
 }
 

@@ -81,7 +81,7 @@ class LogModel {
   found (seqs, id, previousId, known, isReader) {
     const reasons = []
     for (const variant of this.all.reverse()) {
-      const reason = this.difference(variant, seqs, id, previousId, known.get(variant) ?? new Map())
+      const reason = this.difference(variant, seqs, id, previousId, known.get(variant) ?? null)
       if (reason === null) {
         if (!isReader) Object.assign(this, { current: variant, seqs, id })
         return variant
@@ -100,9 +100,11 @@ class LogModel {
     for (const text of seqs.keys()) {
       const state = variant.records.get(text)
       if (state === undefined) return `${nameOf(text)} is there, which is not of it`
-      if (NOT_THERE.has(known.get(text) ?? state)) return `${nameOf(text)} is there, which is ${state}`
+      // others are told a moment later of what was deleted since
+      const before = known === null ? state : known.get(text) ?? (state === 'gone' ? 'deleted' : state)
+      if (NOT_THERE.has(before)) return `${nameOf(text)} is there, which is ${state}`
     }
-    for (const [text, state] of variant.records) if (state === 'there' && known.get(text) === 'there' && !seqs.has(text)) return `${nameOf(text)} is missing`
+    for (const [text, state] of variant.records) if (state === 'there' && known?.get(text) === 'there' && !seqs.has(text)) return `${nameOf(text)} is missing`
     for (const text of seqs.keys()) {
       const missing = this.batches.get(text)?.find(other => !seqs.has(other) && variant.records.get(other) === 'appended')
       if (missing !== undefined) return `${nameOf(text)} is there, and ${nameOf(missing)} of its batch is not`
