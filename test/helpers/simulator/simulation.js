@@ -21,7 +21,7 @@ const BESIDE_BACKUPS = /^(one|two)(\.meta|\.offset-map|\.cut-\d+(\.\d+)?)?$/
 const BLOCKS = [64, 128, 512, 4096]
 const LARGE_BLOCKS = [12288, 12288, 65536]
 /** How often things are done, relative to each other. */
-const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, failMetadata: 0.3, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.2, hold: 0.3, wait: 0.1 }
+const WEIGHTS = { append: 40, delete: 8, deleteSeveral: 2, deleteRange: 3, sync: 4, compact: 3, trim: 2, close: 1, get: 12, getPrevious: 4, search: 4, read: 8, follow: 2, consume: 5, backup: 1.5, command: 0.7, exit: 0.3, kill: 0.3, killSoon: 0.3, stop: 0.3, cutPower: 0.15, fillDisk: 0.15, failCalls: 0.15, failDisk: 0.1, failCompaction: 0.1, failSync: 0.6, failMetadata: 0.3, disconnect: 0.2, takeOver: 0.4, storm: 1, bulk: 0.3, leave: 0.2, hold: 0.5, wait: 0.1 }
 /** The weight of what is rare in most runs, and common in one. */
 const THEME = 4
 /** What a log that is read only does, too. */
@@ -46,9 +46,9 @@ const ANY_CALLS = ['stat', 'fstat', 'read', 'open', 'write', 'fdatasync']
 /** Calls by which one of two processes is held while the other one does something, at most. */
 const REACHES = [3, 10, 10, 30, 100]
 /** What is done by a process that is held. */
-const HELD = ['read', 'read', 'get', 'follow', 'close', 'append', 'bulk', 'delete', 'deleteSeveral', 'trim', 'compact', 'consume']
-/** What another one does meanwhile, one after the other; null: any of these. */
-const MEANWHILE = [null, null, null, ['read', 'read'], ['compact', 'delete', 'append'], ['delete', 'append'], ['append', 'deleteSeveral', 'append'], ['bulk', 'compact'], ['compact', 'close'], ['trim', 'append']]
+const HELD = [['read'], ['read'], ['get'], ['follow'], ['consume'], ['append', 'close'], ['append', 'compact'], ['bulk', 'compact'], ['compact'], ['delete', 'append'], ['deleteSeveral'], ['trim', 'append']]
+/** What another one does meanwhile, one after the other. */
+const MEANWHILE = [['append'], ['delete', 'append'], ['append', 'deleteSeveral', 'append'], ['bulk', 'deleteSeveral', 'bulk'], ['trim', 'append'], ['compact'], ['compact', 'append'], ['compact', 'delete', 'append'], ['bulk', 'compact'], ['compact', 'close'], ['consume']]
 /** Files of which calls fail. */
 const FILES = ['log', 'log', 'log.meta', 'log.unfinished']
 /** Milliseconds after which the owner forgets a client that is not connected, and a few more. */
@@ -155,7 +155,7 @@ class Simulation {
     const theme = randomFrom(seed + 8).pick(rare)
     if (seed % 2 === 0) theme[1] = THEME
     // who is stopped often misses what is done and undone meanwhile
-    else if (seed % 4 === 1) for (const weight of this.weights) if (weight[0] === (seed % 16 === 1 ? 'hold' : 'stop')) weight[1] = 3 * THEME
+    else if (seed % 4 === 1) for (const weight of this.weights) if (['hold', 'stop'].includes(weight[0])) weight[1] = 2 * THEME
     for (const weight of this.weights) {
       if (world.hasSmallLimits && weight[0] === 'storm') weight[1] = 2
       if (this.isVisited && weight[0] === 'stop') weight[1] = THEME
@@ -532,7 +532,7 @@ class Simulation {
     const others = open.filter(other => other !== held && (random() < 0.2 || (other.role === 'reader') !== (held.role === 'reader')))
     if (others.length === 0) return
     const other = random.pick(others)
-    const names = random.pick(MEANWHILE) ?? Array.from({ length: 1 + random.below(3) }, () => random.pick(HELD))
+    const names = other.role === 'reader' ? ['read', 'read'] : random.pick(MEANWHILE)
     let left = random.below(random.pick(REACHES))
     const { process } = held
     process.oncall = (name) => {
@@ -541,20 +541,20 @@ class Simulation {
       world.note(`${held.name} is held at ${name}`)
       process.stop()
       const end = world.timeline.time + 200
-      const goOn = (/** @type {number} */ done) => this.later(0.2, () => {
-        const isOver = !other.process.isAlive || world.timeline.time > end
-        if (!isOver && other.pending.size > 0) return goOn(done)
-        if (!isOver && done < names.length) {
-          this.callSomewhere(names[done], other)
+      const goOn = (/** @type {number} */ done) => world.timeline.add(0.2, () => {
+        const isOver = this.isHealing || !other.process.isAlive || world.timeline.time > end
+        if (!isOver && (other.pending.size > 0 || done < names.length)) {
+          if (other.pending.size > 0) return goOn(done)
+          this.later(0, () => this.callSomewhere(names[done], other))
           return goOn(done + 1)
         }
         world.note(`${held.name} goes on`)
         process.continue()
-        this.callSomewhere('read', held)
+        this.later(0, () => this.callSomewhere('read', held))
       })
       goOn(0)
     }
-    this.callSomewhere(random.pick(HELD), held)
+    for (const name of held.role === 'reader' ? ['read'] : random.pick(HELD)) this.callSomewhere(name, held)
   }
 
   wait () {
