@@ -10,6 +10,8 @@ const errors = require('./errors')
 const { files, format } = require('flumelog-random-access-file/blocks')
 
 const SUFFIX = '.async-append-only-log'
+/** Of a file that an import leaves beside the log. */
+const IMPORT_MAP = '.import-map'
 const FORMAT = 'async-append-only-log'
 /** Bytes; blocks of async-append-only-log are so large, or a multiple, where the caller does not say how large. */
 const LEAST_BLOCK = 1024
@@ -41,7 +43,12 @@ async function prepareFile (filename, { import: choice = false, blockSize: oldBl
       throw err
     })
   }
-  if (choice === 'remove' && fs.existsSync(kept)) await fs.promises.unlink(kept)
+  // without a map, the log that is there was not imported: something else has made it since an import was interrupted
+  if (choice === 'remove' && fs.existsSync(kept) && fs.existsSync(filename + IMPORT_MAP)) {
+    // an import that was killed may have given the log its name, and not durably
+    await files.syncFolder(path.dirname(filename))
+    await fs.promises.unlink(kept)
+  }
 }
 
 /**

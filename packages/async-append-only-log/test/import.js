@@ -5,10 +5,13 @@
 const fs = require('fs')
 const tape = require('tape')
 const { detectFormat } = require('flumelog-convert')
-const { openLog } = require('./helpers/open')
+const { collect, openLog } = require('./helpers/open')
 const { testFolder } = require('../../../test/helpers/folder')
+const { makeLog } = require('../../../test/helpers/logs')
 const { OLD_LOGS } = require('../../../test/helpers/old-files')
 const { codeOf } = require('../../../test/helpers/reading')
+const { keepNames, killAt, machine } = require('../../../test/helpers/simulator/machine')
+const { loseUnsynced } = require('../../../test/helpers/simulator/settled')
 
 const OLD = OLD_LOGS['async-append-only-log']
 const RECORDS = Array.from({ length: 50 }, (_, i) => Buffer.from(`record ${i}`))
@@ -88,6 +91,36 @@ tape('an import that was interrupted starts again, and without the option nothin
   await again.close()
 })
 
+tape('the old file is removed when no power cut can take the new one, also if the import was killed before that had a durable name', async (t) => {
+  const name = testFolder(t)
+  await OLD.make(name('log'), RECORDS)
+  const { world, settled, until, values } = machine()
+  const first = world.start()
+  const { promises } = first.require('fs')
+  await settled(promises.writeFile('/log.async-append-only-log', fs.readFileSync(name('log'))))
+  await settled((async () => {
+    for (const file of ['/log.async-append-only-log', '/']) {
+      const handle = await promises.open(file, 'r')
+      await handle.sync()
+      await handle.close()
+    }
+  })())
+  killAt(world, first, (call) => call === 'fsync' && world.disk.root.entries.has('log'))
+  first.require('flumelog-convert').importLog('/log.async-append-only-log', '/log', { keepDeleted: true, keepIndexes: true }).catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = world.start()
+  const open = () => second.require('./packages/async-append-only-log')('/log', { import: 'remove' })
+  t.equal((await settled(collect(open(), { offsets: false }))).length, 50)
+  t.notOk(world.disk.root.entries.has('log.async-append-only-log'))
+  keepNames(world, 'log.async-append-only-log')
+  loseUnsynced(world)
+  t.ok(world.disk.root.entries.has('log'), 'the new one is there')
+  const log = await settled(world.start().require('./promises').open('/log'))
+  t.deepEqual(await values(log), RECORDS.map(String), 'with all records')
+  world.end()
+})
+
 tape('a record that does not fit is an error, with the old file where it was', async (t) => {
   const file = testFolder(t)('log')
   await OLD.make(file, [...RECORDS, Buffer.alloc(65532, 1)])
@@ -144,4 +177,15 @@ tape('one whose blocks have an unusual size is recognized if that is given', asy
     t.equal((await again.collect()).length, 1000)
     await again.close()
   }
+})
+
+tape('the old file of an import that was interrupted is not removed because something else has created a log', async (t) => {
+  const file = testFolder(t)('log')
+  const kept = `${file}.async-append-only-log`
+  await OLD.make(kept, RECORDS)
+  await makeLog(file, ['another'])
+  const log = openLog(file, { import: 'remove' })
+  t.deepEqual((await log.collect({ offsets: false })).map(String), ['another'])
+  await log.close()
+  t.ok(fs.existsSync(kept))
 })

@@ -70,4 +70,18 @@ function pathOf (process, where) {
   return typeof where === 'number' ? String(process.calls.files.get(where)?.path) : String(where)
 }
 
-module.exports = { killAt, machine, pathOf, sharedLog, valuesOf }
+/**
+ * Of the names in the root that were not fsynced, a power cut leaves these as they are now.
+ * @param {import('./world').World} world
+ * @param {string[]} kept
+ */
+function keepNames (world, ...kept) {
+  const { root } = world.disk
+  root.changes = root.changes.filter((names) => {
+    if (!Object.keys(names).some(name => kept.includes(name))) return true
+    for (const [name, inode] of Object.entries(names)) inode === null ? root.durable.delete(name) : root.durable.set(name, inode)
+    return false
+  })
+}
+
+module.exports = { keepNames, killAt, machine, pathOf, sharedLog, valuesOf }
