@@ -133,13 +133,16 @@ async function giveName (unfinished, name, given) {
   assertFree(name, given)
   // if it has come just now, its writer may have removed this one
   await linkOrCopy(unfinished, name).catch(err => { throw isThere(name) ? errors.exists(given) : err })
-  await fs.promises.unlink(unfinished).catch(() => {})
   try {
+    // first: a power cut must not take both names
     await syncFolder(path.dirname(name))
   } catch (err) {
     await fs.promises.unlink(name).catch(() => {})
     throw err
   }
+  await fs.promises.unlink(unfinished).catch(() => {})
+  // if it is not durable that this one is gone, that is no error
+  await syncFolder(path.dirname(name)).catch(() => {})
 }
 
 /**

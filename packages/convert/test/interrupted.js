@@ -15,6 +15,7 @@ const { importLog } = require('..')
 const { workFor } = require('../../../lib/work')
 const { testFolder } = require('../../../test/helpers/folder')
 const { codeOf } = require('../../../test/helpers/reading')
+const { killAt, machine } = require('../../../test/helpers/simulator/machine')
 
 const MIB = 1024 * 1024
 const OWN = ['log', 'log.import-map', 'log.skipped']
@@ -153,6 +154,31 @@ test('a log that differs when it is read back gets no name', async (t) => {
   }
   t.equal(await codeOf(importLog(name('old'), name('log'), { skip: true, onProgress })), 'flumelog:corrupt')
   t.deepEqual(fs.readdirSync(name('.')), ['old'])
+})
+
+test('an import that was killed before its log had a durable name can be repeated after a power cut, whichever names that leaves', async (t) => {
+  const outcomes = []
+  for (let seed = 1; seed <= 16; seed++) {
+    const { world, settled, until, open, values, codeOf } = machine(seed)
+    const first = world.start()
+    const file = await settled(first.require('fs').promises.open('/old', 'w'))
+    // a file of flumelog-offset
+    await settled(file.write(Buffer.from('00000001610000000100000000000f', 'hex')))
+    await settled(file.sync())
+    await settled(file.close())
+    await settled(first.require('./lib/storage/directory').syncFolder('/'))
+    killAt(world, first, (name) => name === 'fsync' && world.disk.root.entries.has('log'))
+    first.require('flumelog-convert').importLog('/old', '/log').catch(() => {})
+    await until(() => !first.isAlive)
+    world.fault = () => null
+    world.cutPower()
+    const isThere = world.disk.root.entries.has('log')
+    const second = world.start()
+    outcomes.push(`${isThere ? 'there' : 'not there'}: ${await codeOf(second.require('flumelog-convert').importLog('/old', '/log'))}`)
+    t.deepEqual(await values(await open(second, '/log', { blockSize: undefined })), ['a'])
+    world.end()
+  }
+  t.deepEqual([...new Set(outcomes)].sort(), ['not there: ok', 'there: EEXIST'])
 })
 
 /** On Deno there is none. */
