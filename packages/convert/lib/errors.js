@@ -53,6 +53,10 @@ const unfinishedCompaction = (filename) => createError('flumelog:invalid',
 const beingImported = (filename) => createError('flumelog:locked',
   `${filename}: another process is importing into it; wait until it is done`, { filename })
 
+/** @param {string} filename of the export */
+const beingExported = (filename) => createError('flumelog:locked',
+  `${filename}: another process is exporting to it; wait until it is done`, { filename })
+
 /**
  * @param {string} filename of what is read
  * @param {number} offset in it
@@ -87,4 +91,4 @@ const oldIndexes = (filename, folder) => createError('EEXIST',
 const oldViews = (filename, views) => createError('EEXIST',
   `EEXIST: ${filename}: not imported: views of flumedb beside it (${views.join(', ')}) have offsets of another log; remove them, and flumedb builds them again, or import into an empty folder; \`keepIndexes\` imports nevertheless`, { filename, path: filename })
 
-module.exports = { ...errors, unknownFormat, ambiguousFormat, cannotImport, corruptOldFile, unfinishedCompaction, beingImported, notARecord, cannotExport, exportTooLarge, oldIndexes, oldViews }
+module.exports = { ...errors, unknownFormat, ambiguousFormat, cannotImport, corruptOldFile, unfinishedCompaction, beingImported, beingExported, notARecord, cannotExport, exportTooLarge, oldIndexes, oldViews }

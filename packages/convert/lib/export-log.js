@@ -5,11 +5,13 @@
 
 const fs = require('fs')
 const path = require('path')
-const { randomBytes } = require('crypto')
-const { files } = require('flumelog-random-access-file/blocks')
+const { CopiedLog, callbacks: { promised }, files } = require('flumelog-random-access-file/blocks')
 const { open } = require('flumelog-random-access-file/promises')
+const errors = require('./errors')
 const { OutFile } = require('./out-file')
 const { writerOf } = require('./writers')
+
+const UNFINISHED = '.exporting'
 
 /**
  * @typedef {import('flumelog-random-access-file/promises').FlumeLog} Log
@@ -36,18 +38,24 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
   const log = await open(filename, { readOnly: true, large: true, cacheSize: 0 })
   try {
     files.assertAbsent(name, target)
-    const unfinished = `${name}.${randomBytes(6).toString('hex')}.exporting`
+    const unfinished = name + UNFINISHED
     const folders = files.createFolders(path.dirname(name))
     // at once: a process that is interrupted does not wait for the disk
     const onabort = () => fs.rmSync(unfinished, { force: true })
-    work.signal?.addEventListener('abort', onabort, { once: true })
+    let lock = null
     try {
+      // only this user can read it until it is complete; a process that was killed may have left one
+      fs.closeSync(fs.openSync(unfinished, 'a', 0o600))
+      lock = await files.lockFile(unfinished)
+      work.signal?.addEventListener('abort', onabort, { once: true })
+      work.throwIfStopped()
       const exported = await write(log, filename, unfinished, to, fields, work)
       work.throwIfStopped()
       work.signal?.removeEventListener('abort', onabort)
       await files.placeFile(unfinished, name, { given: target, like: await fs.promises.stat(filename) })
       return exported
     } catch (err) {
+      if (lock === null && /** @type {any} */ (err)?.code === 'flumelog:locked') throw errors.beingExported(target)
       fs.rmSync(unfinished, { force: true })
       // those in which another process has put something meanwhile stay
       for (const folder of folders) await fs.promises.rmdir(folder).catch(() => {})
@@ -55,6 +63,7 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
       throw err
     } finally {
       work.signal?.removeEventListener('abort', onabort)
+      await lock?.close()
     }
   } finally {
     await log.close()
@@ -71,54 +80,61 @@ async function exportLog (filename, target, { to, fields = [] }, work) {
  * @returns {Promise<Exported>} once the file is durable
  */
 async function write (log, filename, name, to, fields, work) {
-  const { start } = log
-  const end = log.stats().size
+  const copied = new CopiedLog(log)
   const onprogress = work.begin('export')
   const file = await OutFile.create(name)
+  const place = { start: log.start, next: log.start, end: log.stats().size }
+  const removeListener = copied.log.onCompact(() => {
+    const map = /** @type {NonNullable<typeof copied.ownMap>} */ (copied.ownMap)
+    Object.assign(place, { start: map.up(place.start), next: map.up(place.next), end: map.up(place.end) })
+  })
   try {
     const writer = writerOf(to, file, filename, fields)
     const counts = { records: 0, bytes: 0 }
-    const progress = (/** @type {number} */ next) => onprogress(next - start, end - start)
-    for (let next = start; next < end;) {
-      next = await writeSome(log, next, end, file, writer, counts, progress)
+    const progress = () => onprogress(place.next - place.start, place.end - place.start)
+    while (place.next < place.end) {
+      await writeSome(copied, place, file, writer, counts, progress)
       await file.write()
-      progress(next)
+      progress()
     }
     writer.end()
     await file.sync()
     return { ...counts, size: file.size, ...(writer.missing && { missing: [...writer.missing] }) }
   } finally {
+    removeListener()
     await file.close()
   }
 }
 
 /**
  * Writes records until all buffers of the file are full: the disk is slower. A scan that is stopped has read blocks in vain.
- * @param {Log} log
- * @param {number} from
- * @param {number} end
+ * @param {CopiedLog} copied
+ * @param {{ next: number, end: number }} place up to where the log was read, and is to be read; it moves if the log is compacted
  * @param {OutFile} file
  * @param {Writer} writer
  * @param {{ records: number, bytes: number }} counts are updated
- * @param {(next: number) => void} onprogress may throw
- * @returns {Promise<number>} up to where the log was read
+ * @param {() => void} onprogress may throw
  */
-async function writeSome (log, from, end, file, writer, counts, onprogress) {
-  let next = from
+async function writeSome (copied, place, file, writer, counts, onprogress) {
+  const { id, log } = copied
   let isStopped = false
   let { records, bytes } = counts
-  await log.scan({ gte: from, lt: end, cache: false, reuse: true }, (block, start, after, seq) => {
+  await promised(cb => log.scan({ gte: place.next, lt: place.end, cache: false, reuse: true }, (block, start, after, seq) => {
     writer.add(block, start, after, seq)
     records++
     bytes += after - start
+    place.next = seq + 1
     if (!file.isFull) return true
-    next = seq + 1
     isStopped = !file.startWrite()
-    if (!isStopped) onprogress(next)
+    if (!isStopped) onprogress()
     return !isStopped
+  }, cb)).catch((err) => {
+    // it was compacted before the scan began
+    if (copied.id === id || !['flumelog:compacted', 'flumelog:trimmed'].includes(err.code)) throw err
+    isStopped = true
   })
   Object.assign(counts, { records, bytes })
-  return isStopped ? next : end
+  if (!isStopped) place.next = place.end
 }
 
 module.exports = { exportLog }

@@ -19,10 +19,10 @@ const MAX_PENDING = SPARE_BUFFERS * BUFFER_SIZE
 
 class OutFile {
   /**
-   * @param {string} name of a file that is not there yet
+   * @param {string} name of a file that nobody else uses; it is overwritten
    */
   static async create (name) {
-    return new OutFile(await fs.promises.open(name, 'wx', 0o600))
+    return new OutFile(await fs.promises.open(name, 'w', 0o600))
   }
 
   /** @param {fs.promises.FileHandle} handle */

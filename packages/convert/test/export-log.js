@@ -5,13 +5,16 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('flumelog-random-access-file')
+const { open } = require('flumelog-random-access-file/promises')
 const { exportLog, importLog, readRecords } = require('..')
+const { OutFile } = require('../lib/out-file')
 const { filesIn, testFolder } = require('../../../test/helpers/folder')
 const { noSmallDisk, smallDisk } = require('../../../test/helpers/full')
 const { makeLog, readLog, deleteFrom, jsonRecords, overwrite } = require('../../../test/helpers/logs')
 const { OLD_LOGS, variedRecords } = require('../../../test/helpers/old-files')
 const { promises } = require('../../../test/helpers/promises')
 const { codeOf, event, isSame } = require('../../../test/helpers/reading')
+const { killAt, machine } = require('../../../test/helpers/simulator/machine')
 
 for (const [format, { make, read }] of Object.entries(OLD_LOGS)) {
   test(`${format}: its package reads what was exported, and can go on with it`, async (t) => {
@@ -119,4 +122,46 @@ test('an export that is stopped, or for which the disk is too small, leaves noth
   const message = await exportLog(name('log'), name('out'), { to: 'flumelog-offset', signal: stop.signal, onProgress: () => stop.abort(new Error('stopped')) }).catch(err => err.message)
   t.equal(message, 'stopped')
   t.deepEqual(filesIn(name('.')), ['log'])
+})
+
+test('all of a log is exported, also if it is compacted meanwhile', async (t) => {
+  const name = testFolder(t)
+  const writer = await open(name('log'), { sync: 'never' })
+  const size = 24_000
+  for (let i = 0; i < size; i += 1000) await writer.append(Array.from({ length: 1000 }, (_, j) => Buffer.from(`{"number":${i + j},"text":"${'x'.repeat(1000)}"}`)))
+  const { writeAll } = OutFile.prototype
+  t.teardown(() => { OutFile.prototype.writeAll = writeAll })
+  for (const first of [0, 1, 4, 8]) {
+    let writes = 0
+    /** @type {Promise<any> | null} */
+    let compacted = null
+    // a slow disk: buffers are full again and again
+    OutFile.prototype.writeAll = async function (...args) {
+      if (writes++ === first) compacted = writer.compact()
+      await new Promise(resolve => setTimeout(resolve, 50))
+      return writeAll.apply(this, args)
+    }
+    const { records } = await exportLog(name('log'), name(`${first}.ndjson`), { to: 'ndjson' })
+    await compacted
+    const numbers = fs.readFileSync(name(`${first}.ndjson`), 'latin1').split('\n').map(line => line.slice(10, line.indexOf(',')))
+    t.deepEqual({ records, lines: numbers.length - 1, wrong: numbers.findIndex((number, i) => number !== String(i)) }, { records: size, lines: size, wrong: size }, `compacted at write ${first}`)
+  }
+  await writer.close()
+})
+
+test('what an export that was killed has left is removed by the next one', async (t) => {
+  const { world, open, settled, until, codeOf } = machine()
+  const first = world.start()
+  const log = await open(first)
+  await settled(log.append('{"a":1}'))
+  await settled(log.close())
+  const before = [...world.disk.root.entries.keys()]
+  killAt(world, first, (call) => call === 'link')
+  first.require('flumelog-convert').exportLog('/log', '/out', { to: 'ndjson' }).catch(() => {})
+  await until(() => !first.isAlive)
+  t.equal(world.disk.root.entries.size, before.length + 1)
+  world.fault = () => null
+  t.equal(await codeOf(world.start().require('flumelog-convert').exportLog('/log', '/out', { to: 'ndjson' })), 'ok')
+  t.deepEqual([...world.disk.root.entries.keys()], [...before, 'out'])
+  world.end()
 })
