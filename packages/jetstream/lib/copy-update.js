@@ -42,8 +42,9 @@ class CopyUpdate {
    * @param {boolean} isBackup whether there was no index, so that it may as well be another log
    * @returns {Promise<void>} rejects, with nothing changed, if these are other records
    */
-  async compareTail ({ last_seq: last }, isBackup) {
-    const { source, index, log } = this
+  async compareTail (state, isBackup) {
+    const { last_seq: last } = state
+    const { source, index, log, log: { id } } = this
     const { seq: from, offset: start } = index.end
     const end = log.end
     if (start > end) throw errors.cannotCopy(log.filename, `it ends at offset ${end}, but ${index.filename} says that records up to ${start} were pulled; remove both to start again`)
@@ -51,11 +52,14 @@ class CopyUpdate {
     if (records === 0) return
     if (index.isClosed) throw errors.cannotCopy(log.filename, `it has records from offset ${start} on that were not pulled`)
     if (from + records > last) throw errors.notSource(log.filename, `${source.label} ends at message ${last}, and the copy has more`)
-    const found = await this.matchParts(parts, from, last)
-    if (isBackup && found.every(({ matched }) => matched.records === 0)) throw errors.cannotCopy(log.filename, `it has records, but no ${index.filename}, and none of them is in ${source.label}; pull to another file`)
+    const found = await this.matchParts(parts, from, last).catch((err) => { if (log.id === id) throw err })
+    // it was compacted meanwhile: all of this is elsewhere
+    if (found === undefined || log.id !== id) return this.compareTail(state, isBackup)
+    if (isBackup && index.windows.length === 0 && found.every(({ matched }) => matched.records === 0)) throw errors.cannotCopy(log.filename, `it has records, but no ${index.filename}, and none of them is in ${source.label}; pull to another file`)
     for (const { part, matched } of found) {
-      await this.delete(matched, part)
+      if (log.id !== id) return this.compareTail(state, isBackup)
       if (matched.records > 0) index.add(matched.seq, part.end, matched.records)
+      await this.delete(matched, part)
     }
   }
 
@@ -165,11 +169,11 @@ class CopyUpdate {
     const { index, copy } = this
     const count = this.purged(state)
     if (count === 0) return
-    const { offset } = index.windows[count - 1]
+    const last = index.windows[count - 1]
     for (const { records } of index.windows.slice(0, count)) this.deleted += records
-    await promised(cb => copy.trim({ lt: offset }, cb))
-    // the block in which the next window starts
-    if (copy.start < offset) await promised(cb => copy.del({ gte: copy.start, lt: offset }, cb))
+    await promised(cb => copy.trim({ lt: last.offset }, cb))
+    // the block in which the next window starts, wherever that is after a compaction
+    if (copy.start < last.offset) await promised(cb => copy.del({ gte: copy.start, lt: last.offset }, cb))
     index.drop(count)
   }
 

@@ -108,7 +108,9 @@ class Pull {
     })
     const removeListener = this.copy.onCompact(() => {
       this.lastSeq = null
-      index.move(/** @type {import('./copy-index').CopyMap} */ (log.ownMap))
+      const map = /** @type {NonNullable<typeof log.ownMap>} */ (log.ownMap)
+      // otherwise it is not known yet, or of an earlier log: `followCompaction` moves it
+      if (map.previousId === index.id) index.move(map)
     })
     try {
       await promised(cb => source.log.whenOpen(cb))
@@ -132,14 +134,14 @@ class Pull {
   async start () {
     const { index, log, log: { filename }, copy, source, update } = this
     const { stream, envelope } = source.settings
-    const { id } = log
     const isNew = !await index.open()
     if (isNew) await this.mustNotBeMirrored()
-    if (isNew) index.create({ stream, created: String(source.log.id), id, envelope }, copy.start)
+    if (isNew) index.create({ stream, created: String(source.log.id), id: log.id, envelope }, copy.start)
     if (index.stream !== stream) throw errors.notSource(filename, `it is a copy of stream ${index.stream}, not of ${source.label}`)
     if (index.envelope !== envelope) throw errors.cannotCopy(filename, `it was pulled ${envelope ? 'without' : 'with'} the option envelope`)
     source.expect(index.created)
-    if (index.id !== id) await this.followCompaction(id)
+    // it can be compacted again meanwhile
+    while (index.id !== log.id) await this.followCompaction(log.id)
     const state = await source.state(index.end.seq)
     update.mustBeWhole(state)
     await update.compareEnd()

@@ -4,9 +4,11 @@
 
 const test = require('tape')
 const { open } = require('flumelog-random-access-file/promises')
+const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const { CopyUpdate } = require('../lib/copy-update')
-const { WINDOW } = require('../lib/copy-index')
+const { CopyIndex, WINDOW } = require('../lib/copy-index')
 const { testFolder } = require('../../../test/helpers/folder')
+const { recordsOf } = require('./helpers/pulling')
 
 /** A stream of which the first messages were purged; message n is the text of number n. */
 function purgedStream (texts, first) {
@@ -51,4 +53,55 @@ test('a copy with more records than the stream ever had is refused', async (t) =
   const { parts } = await update.partsBetween(0, end)
   t.equal(await update.matchParts(parts, 0, texts.length).then(() => null, ({ code }) => code), 'flumelog:invalid')
   await log.close()
+})
+
+/**
+ * A copy of messages that are numbered, which has an index of the first ones.
+ * @param {import('tape').Test} t
+ * @param {number} count
+ * @param {number} indexed
+ */
+async function indexedCopy (t, count, indexed) {
+  const texts = Array.from({ length: count }, (_, i) => `message ${i + 1}`.repeat(20))
+  const opened = await open(testFolder(t)('copy'))
+  const copy = opened.flumelog
+  const log = new CopiedLog(copy)
+  const index = new CopyIndex(/** @type {string} */ (log.path), () => log.status())
+  index.create({ stream: 'stream', created: '', id: log.id, envelope: false }, 0)
+  for (let seq = 0; seq < count; seq += WINDOW) {
+    const batch = texts.slice(seq, seq + WINDOW)
+    await opened.append(batch)
+    if (seq < indexed) index.add(seq + batch.length, log.end, batch.length)
+  }
+  copy.onCompact(() => index.move(/** @type {any} */ (log.ownMap)))
+  return { texts, copy, log, index, compact: () => opened.compact() }
+}
+
+test('records of purged messages are deleted in a copy that is compacted while it is trimmed', async (t) => {
+  const { texts, copy, log, index, compact } = await indexedCopy(t, 3 * WINDOW, 3 * WINDOW)
+  const trim = (/** @type {any} */ range, /** @type {any} */ cb) => copy.trim(range, (err) => { compact().then(() => cb(err), cb) })
+  const update = new CopyUpdate(/** @type {any} */ ({}), log, Object.create(copy, { trim: { value: trim } }), index)
+  await update.trim(/** @type {any} */ ({ first_seq: WINDOW + 1 }))
+  t.deepEqual((await recordsOf(copy)).length, 2 * WINDOW)
+  t.equal((await recordsOf(copy))[0], texts[WINDOW])
+  copy.close()
+})
+
+test('the index of a copy that is compacted while its end is compared has all of it', async (t) => {
+  for (const call of ['stateWithDeleted', 'range']) {
+    const { texts, copy, log, index, compact } = await indexedCopy(t, 3 * WINDOW, WINDOW)
+    const source = /** @type {any} */ (purgedStream(texts, 1))
+    const object = call === 'range' ? source.reader : source
+    const original = object[call]
+    let isCompacted = false
+    object[call] = async (/** @type {any[]} */ ...args) => {
+      if (!isCompacted) await compact()
+      isCompacted = true
+      return original(...args)
+    }
+    const update = new CopyUpdate(source, log, copy, index)
+    await update.compareTail(/** @type {any} */ ({ last_seq: texts.length }), false)
+    t.deepEqual({ records: index.windows.map(({ records }) => records), seq: index.end.seq, offset: index.end.offset }, { records: [WINDOW, WINDOW, WINDOW], seq: 3 * WINDOW, offset: log.end }, call)
+    copy.close()
+  }
 })

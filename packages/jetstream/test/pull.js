@@ -126,6 +126,38 @@ withServer('pull', (shared) => {
     await isCopy(t, server, stream, file, 'what was deleted meanwhile is deleted')
   })
 
+  test('a copy that is compacted while its index is read is pulled on', async (t) => {
+    const { server } = shared
+    for (const hasIndex of [true, false]) {
+      const file = testFolder(t)('copy')
+      const { stream, log } = await newStream()
+      await log.append(numbered(0, 3000))
+      await pullOnce(server, stream, file)
+      if (!hasIndex) fs.rmSync(`${file}.pull`)
+      const copy = promises(FlumeLog(file))
+      const { readFile } = fs.promises
+      let isCompacted = false
+      Object.assign(fs.promises, {
+        readFile: async (name, options) => {
+          const found = await readFile(name, options).catch(err => err)
+          if (name === `${file}.pull` && !isCompacted) {
+            isCompacted = true
+            await new Promise((resolve, reject) => copy.log.compact((err) => err ? reject(err) : resolve(null)))
+          }
+          if (found instanceof Error) throw found
+          return found
+        }
+      })
+      const outcome = await codeOf(JetStreamLog.pull({ servers: server.url, stream }, copy.log, { live: false }))
+      Object.assign(fs.promises, { readFile })
+      await copy.close()
+      t.ok(isCompacted)
+      t.match(outcome, /no error/, hasIndex ? 'with an index' : 'a backup')
+      t.equal((await pullOnce(server, stream, file)).records, 0, 'it is known where it ends')
+      await isCopy(t, server, stream, file, 'it equals the stream')
+    }
+  })
+
   test('another stream, one that was made anew, or one that ends before the copy is refused, and nothing is changed', async (t) => {
     const path = testFolder(t)
     const { server } = shared
