@@ -4,7 +4,7 @@
 // machine.
 
 const tape = require('tape')
-const { killAt, machine, pathOf } = require('../helpers/simulator/machine')
+const { keepNames, killAt, machine, pathOf } = require('../helpers/simulator/machine')
 const { loseUnsynced } = require('../helpers/simulator/settled')
 
 /** So many that what FILE.meta says of them does not fit into the room that it keeps for a full disk. */
@@ -308,16 +308,6 @@ tape('a power cut in a repair in place takes no trim whose fsync had failed befo
   t.deepEqual(after.ranges.map(({ kind, start, end }) => [kind, start, end]), [['corrupt', 8 * 512, 9 * 512]])
   world.end()
 })
-
-/** Of the names in the root that were not fsynced, a power cut leaves these. */
-function keepNames (world, ...kept) {
-  const { root } = world.disk
-  root.changes = root.changes.filter((names) => {
-    if (!Object.keys(names).some(name => kept.includes(name))) return true
-    for (const [name, inode] of Object.entries(names)) inode === null ? root.durable.delete(name) : root.durable.set(name, inode)
-    return false
-  })
-}
 
 tape('a log is a prefix after a power cut, and a repair in place that was killed before its rename', async (t) => {
   const { world, open, settled, until } = machine()
