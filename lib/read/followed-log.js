@@ -44,8 +44,8 @@ class FollowedLog {
    * @param {number} [shown] the offset up to which records in there are shown already
    */
   find (io, shown = 0) {
-    const { file, blocks: { checksum, large }, options: { blockSize, isWhole } } = this
-    return findFollowed(file, io, { blockSize, checksum, large, isWhole, shown })
+    const { file, blocks: { checksum, large }, options: { blockSize, isWhole }, follower: { told } } = this
+    return findFollowed(file, io, { blockSize, checksum, large, isWhole, shown, told })
   }
 
   /**

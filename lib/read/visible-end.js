@@ -29,6 +29,7 @@ const MAX_READS = 100
  * @property {(data: Buffer) => boolean} isWhole whether a record's data seems to be as it was appended
  * @property {boolean} [large] as the option of a log
  * @property {number} [shown] the offset up to which records are shown already
+ * @property {number} [told] the offset up to which this process was told that its own appends are acknowledged
  */
 
 /**
@@ -68,7 +69,7 @@ async function endOf (io, read, filename, own, size, options) {
   const point = openPoint(own)
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then
-  const part = visiblePart(point !== null && point.start > size ? null : point, size, options.shown ?? 0)
+  const part = visiblePart(point !== null && point.start > size ? null : point, size, options.shown ?? 0, options.told)
   const blockSize = await findBlockSize(read, part.size, options.blockSize, DEFAULT_BLOCK_SIZE, filename, own?.metadata)
   const found = await findWholeEnd(read, part.size, part.point, { ...options, blockSize })
   return { blockSize, size: part.size, own, point, found }
@@ -78,14 +79,16 @@ async function endOf (io, read, filename, own, size, options) {
  * @param {RecoveryPoint | null} point
  * @param {number} size the file's, in bytes
  * @param {number} shown
+ * @param {number} [told]
  * @returns {{ size: number, point: RecoveryPoint | null }} with a live writer, everything up to what that has acknowledged, and nothing of it is
  *   in doubt. Otherwise all of the file, as recovery would keep it; what is shown already is not validated again
  */
-function visiblePart (point, size, shown) {
+function visiblePart (point, size, shown, told = 0) {
   if (point === null) return { size, point }
   const known = Math.min(size, Math.max(point.offset, shown))
   if (!point.isHeld) return { size, point: { ...point, offset: known } }
-  const end = Math.min(size, point.acknowledged ?? known)
+  // what this process was told, the writer may not have been able to publish
+  const end = Math.min(size, Math.max(point.acknowledged ?? known, told))
   return { size: end, point: { ...point, offset: end } }
 }
 

@@ -10,6 +10,7 @@ const FlumeLog = require('../..')
 const { parsePublished } = require('../../lib/storage/metadata-text')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
+const { pathOf, sharedLog, valuesOf } = require('../helpers/simulator/machine')
 
 const PROGRAM = path.join(__dirname, '..', '..', 'bin', 'flumelog.js')
 
@@ -82,4 +83,29 @@ tape('a process that appends through the owner of the log finds its record in th
   }))
   await promises(client).close()
   await owner.close()
+})
+
+tape('a client goes on to read a log of which the owner could not publish what it has acknowledged to that client', async (t) => {
+  const { world, process, owner, join, settled } = await sharedLog()
+  const client = await join()
+  t.deepEqual(await settled(valuesOf(client)), ['first'])
+  let failures = 0
+  world.fault = (caller, name, args) => {
+    const isPublishing = caller === process && name === 'write' && args[4] === 0 && pathOf(process, args[0]).startsWith('/log.meta')
+    if (!isPublishing) return null
+    failures++
+    // as on file systems that do not overwrite in place
+    return 'ENOSPC'
+  }
+  await settled(client.append('second'))
+  t.ok(failures > 0)
+  t.deepEqual(await settled(valuesOf(client)), ['first', 'second'])
+  await settled(owner.del(0))
+  await world.run(() => false, 100)
+  t.deepEqual(await settled(valuesOf(client)).catch(err => err.code), ['second'])
+  world.fault = () => null
+  await settled(owner.append('third'))
+  await world.run(() => false, 100)
+  t.deepEqual(await settled(valuesOf(client)).catch(err => err.code), ['second', 'third'])
+  world.end()
 })
