@@ -8,6 +8,7 @@ const { createLRU } = require('lru.min')
 const { systemClock } = require('../clock')
 const errors = require('../errors')
 const { Block } = require('../format/block')
+const { promises } = require('../storage/promisified-file')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
 
@@ -267,20 +268,21 @@ class BlockCache {
    * @throws flumelog:shrunk
    */
   async takeOver (tail, start, generation) {
-    const { tail: before, end: shown, blockSize } = this
+    const { tail: before, end: shown, blockSize, loader, file } = this
     this.start = start
+    const end = tail.number * blockSize + tail.end
+    if (end < shown) throw errors.shrunk(file.filename, shown, end)
+    const { number } = before
+    const completed = number === tail.number ? null : await promises(file).read(number * blockSize, blockSize)
+    // in one step: a reader finds either what it is to wait for, or all of the log
     this.follower = null
     this.overrides.clear()
-    const end = tail.number * blockSize + tail.end
-    if (end < shown) throw errors.shrunk(this.file.filename, shown, end)
     this.forget()
-    if (before.number === tail.number) {
+    if (completed === null) {
       before.setBuffer(tail.buffer)
       before.end = tail.end
-    } else {
-      await new Promise(resolve => this.load(before.number, 1, { cacheShare: 1 }, ([block]) => resolve(before.complete(block))))
-    }
-    this.open(before.number === tail.number ? before : tail, start, generation)
+    } else before.complete(loader.parse(number, completed, 0, false))
+    this.open(completed === null ? before : tail, start, generation)
   }
 
   /**

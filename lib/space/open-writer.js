@@ -33,7 +33,7 @@ async function openWriter (context, io, { onacknowledged, before = null, clients
   const clients = clientsOf?.(found.kept)
   await settleMap(path, generation.id)
   const { blocks, reader } = before ?? openBlocks(context, blockSize)
-  // from here on, nothing fails after which a client would go on as one
+  // once it has taken over, nothing fails after which a client would go on as one
   if (before === null) blocks.open(found.tail, found.start, generation)
   else await blocks.takeOver(found.tail, found.start, generation)
   // only then: most logs keep everything
