@@ -156,15 +156,17 @@ class FollowedLog {
    * @param {Block | null} [completed] the tail, if the log goes on in another block
    */
   show ({ found, point, state }, next, completed = null) {
-    const { blocks, point: before } = this
+    const { blocks } = this
     const hasMissed = this.mayHaveMissed(point, state)
+    // of a log that is closed, too: a writer may have come and gone
+    const mayBeReplaced = state !== this.state
     this.point = point
     this.state = state
     if (hasMissed) blocks.forget()
     this.lastSeq = Math.max(this.lastSeq, found.lastSeq)
     if (completed !== null) this.startBlock(completed, next)
     else this.extendTo(next)
-    if (before?.version !== point?.version) this.follower.pointReplaced()
+    if (mayBeReplaced) this.follower.pointReplaced()
   }
 
   /** @param {Block} next the tail as it is now */

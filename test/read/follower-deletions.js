@@ -14,6 +14,7 @@ const { testFolder } = require('../helpers/folder')
 const { until, published } = require('../helpers/followers')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
+const { machine } = require('../helpers/simulator/machine')
 
 const BLOCK_SIZE = 512
 const data = (i) => Buffer.alloc(100, i + 1)
@@ -115,3 +116,25 @@ for (const checksum of [true, false]) {
     await Promise.all([reader.close(), writer.close()])
   })
 }
+
+tape('a reader of a closed log is told of deletions by the second writer after it, too', async (t) => {
+  const { world, open, settled } = machine()
+  const openToWrite = () => open(world.start(), '/log', { sync: 'never' })
+  await settled((await openToWrite()).close())
+  const reader = await open(world.start(), '/log', { readOnly: true })
+  // this one comes and goes before the reader looks
+  const first = await openToWrite()
+  const seqs = []
+  for (let i = 0; i < 3; i++) seqs.push(await settled(first.append(data(i))))
+  await settled(first.close())
+  await world.run(() => false, 100)
+  t.deepEqual(await settled(reader.get(seqs[1])), data(1))
+  const second = await openToWrite()
+  await world.run(() => false, 100)
+  // the file of the log gets it when it is closed
+  await settled(second.del(seqs[1]))
+  await world.run(() => false, 1000)
+  t.equal(await settled(codeOf(reader.get(seqs[1]))), 'flumelog:deleted')
+  t.deepEqual((await settled(collect(reader.flumelog))).map(({ seq }) => seq), [seqs[0], seqs[2]])
+  world.end()
+})
