@@ -51,8 +51,6 @@ class BlockCache {
     this.tail = new Block(0, Buffer.alloc(0), 0, false)
     /** Offset of the first block that is not trimmed. */
     this.start = 0
-    /** The same before the log moved to another file. */
-    this.startBefore = 0
     /** No record since the last compaction is before this; 0 if there was none. */
     this.base = 0
     /** The log's, which changes with each compaction. */
@@ -308,7 +306,6 @@ class BlockCache {
     this.cache?.clear()
     this.partChecksums = new PartChecksums(this)
     this.overrides.clear()
-    this.startBefore = this.start
     this.open(tail, start, generation)
   }
 

@@ -276,7 +276,7 @@ class ForwardCursor extends Cursor {
   moveBounds (map) {
     const next = Math.max(this.min, this.number * this.blockSize + this.position)
     // what comes next was trimmed: that is an error here, too
-    if (next < this.blocks.startBefore && !this.mayJump) return
+    if (next < map.start && !this.mayJump) return
     this.min = map.up(next)
     if (this.max !== Infinity) this.max = map.down(this.max)
     this.blockSize = this.blocks.blockSize

@@ -206,7 +206,7 @@ class Compaction {
   /** @returns {Promise<import('./offset-map').OffsetMap>} of what is copied, which is durable */
   async sync () {
     await this.target.flush()
-    const map = await this.map.finish(this.target.end)
+    const map = await this.map.finish(this.target.end, this.blocks.start)
     await this.syncFiles()
     this.throwIfStopped()
     return map

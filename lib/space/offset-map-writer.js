@@ -63,16 +63,17 @@ class OffsetMapWriter {
   /**
    * Writes all of it.
    * @param {number} end offset after the last record that was copied
+   * @param {number} [start] of the log before the compaction
    * @returns {Promise<OffsetMap>} of what was added so far
    */
-  async finish (end) {
+  async finish (end, start = 0) {
     await this.write()
     const hasPart = this.count > 0
     if (hasPart) {
       sealPage(this.page, this.count)
       await writeAll(this.fd, [this.page], (this.written + 1) * PAGE_SIZE)
     }
-    const header = { ...this.ids, end, pages: this.written + (hasPart ? 1 : 0) }
+    const header = { ...this.ids, start, end, pages: this.written + (hasPart ? 1 : 0) }
     await writeAll(this.fd, [headerPage(header)], 0)
     return new OffsetMap(this.fd, header, this.filename)
   }

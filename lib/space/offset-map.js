@@ -5,7 +5,7 @@
 // verifies a few of them, whatever the size of the log. The first page is the header; the others hold
 // runs of records that follow each other in both files, in their order:
 //
-//     header := line (see lib/format/lines.js) with { id, previousId, base, end, pages }, spaces
+//     header := line (see lib/format/lines.js) with { id, previousId, start, base, end, pages }, spaces
 //     page   := run{1,170} zeros count:LE32 checksum:LE32
 //     run    := old:LE64 new:LE64 length:LE32 last:LE32      last: where its last record starts, from its start
 //
@@ -40,6 +40,7 @@ const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
  * @typedef {object} Header
  * @property {string} id of the log since the compaction
  * @property {string} previousId of the log before it
+ * @property {number} start where that started: what was in front of this was trimmed
  * @property {number} base offset of the first record since the compaction
  * @property {number} end offset after the last record that was copied
  * @property {number} pages
@@ -61,6 +62,7 @@ class OffsetMap {
     this.fd = fd
     this.id = header.id
     this.previousId = header.previousId
+    this.start = header.start
     this.base = header.base
     this.end = header.end
     this.pages = header.pages

@@ -21,7 +21,7 @@ async function repeatDeletions (compaction) {
   if (changed.size === 0) return
   compaction.changed = new Set()
   await target.flush()
-  const map = await compaction.map.finish(target.end)
+  const map = await compaction.map.finish(target.end, blocks.start)
   for (const number of changed) {
     const offset = number * blocks.blockSize
     const { buffer, end } = await compaction.block(number)

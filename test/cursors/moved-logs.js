@@ -12,6 +12,7 @@ const { testFolder } = require('../helpers/folder')
 const { noWatch, until } = require('../helpers/followers')
 const { makeHoles } = require('../helpers/holes')
 const { codeOf, collect } = require('../helpers/reading')
+const { machine } = require('../helpers/simulator/machine')
 
 const BLOCK_SIZE = 64
 
@@ -55,6 +56,68 @@ tape('a cursor behind retention says so, or goes on at the start of the log', as
   t.deepEqual(await valuesOf(again.cursor('new')), names(first, 40))
   await again.cursor('waiting').commit(-1, { rewind: true })
   await again.close()
+})
+
+for (const isHeld of [true, false]) {
+  tape(`a cursor behind retention says so after compactions, too, if ${isHeld ? 'it is open' : 'nobody holds it'} meanwhile`, async (t) => {
+    const { log, seqs } = await logWithRecords(t)
+    const all = ['behind', 'waiting', 'done']
+    await log.cursor('behind').commit(seqs[3])
+    await log.cursor('waiting').ready()
+    const start = 3 * BLOCK_SIZE
+    const first = seqs.findIndex(seq => seq >= start)
+    await log.cursor('done').commit(seqs[first - 1])
+    if (!isHeld) for (const name of all) await log.cursor(name).close()
+    t.equal(await log.trim({ lt: seqs[first] }), start)
+    for (let i = 0; i < 2; i++) {
+      await log.compact()
+      for (const name of ['behind', 'waiting']) t.equal(await codeOf(valuesOf(log.cursor(name))), 'flumelog:trimmed', name)
+      t.deepEqual(await valuesOf(log.cursor('behind'), { fromStart: true }), names(first, 40), 'with fromStart')
+      t.deepEqual(await valuesOf(log.cursor('done')), names(first, 40))
+      if (!isHeld) for (const name of all) await log.cursor(name).close()
+    }
+    await log.cursor('behind').commit(log.since.value)
+    t.deepEqual(await valuesOf(log.cursor('behind')), [])
+    await log.close()
+  })
+}
+
+tape('a cursor behind retention says so in a reader that has not heard of a compaction since', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const log = await open(world.start(), '/log', { blockSize: BLOCK_SIZE })
+  await settled(log.append(names(0, 40)))
+  const seqs = await settled(collect(log.flumelog, { values: false }))
+  await settled(log.cursor('behind').commit(seqs[3]))
+  await settled(log.cursor('behind').close())
+  const reader = await open(world.start(), '/log', { readOnly: true, blockSize: BLOCK_SIZE })
+  await world.run(() => false, 100)
+  world.lostEvents = 1
+  await settled(log.trim({ lt: seqs[20] }))
+  await settled(log.compact())
+  t.notEqual(reader.id, log.id)
+  t.equal(await codeOf(valuesOf(reader.cursor('behind'))), 'flumelog:trimmed')
+  world.end()
+})
+
+tape('a stream of a reader that was not told of a trim before a compaction ends with an error', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const log = await open(world.start(), '/log', { blockSize: BLOCK_SIZE })
+  await settled(log.append(names(0, 40)))
+  const seqs = await settled(collect(log.flumelog, { values: false }))
+  const reader = await open(world.start(), '/log', { readOnly: true, blockSize: BLOCK_SIZE })
+  const [live, fromStart] = [reader.stream({ live: true }), reader.stream({ live: true, fromStart: true })]
+  for (const stream of [live, fromStart]) t.equal(String((await settled(stream.next())).value.value), names(0, 1)[0])
+  await world.run(() => false, 100)
+  world.lostEvents = 1
+  const start = await settled(log.trim({ lt: seqs[20] }))
+  await settled(log.compact())
+  world.lostEvents = 0
+  await settled(log.append('after'))
+  await world.run(() => reader.id === log.id, 1000)
+  t.equal(reader.id, log.id)
+  t.equal(await codeOf(live.next()), 'flumelog:trimmed')
+  t.equal(String((await settled(fromStart.next())).value.value), names(seqs.indexOf(start), 40)[0])
+  world.end()
 })
 
 tape('a cursor that has read all that was trimmed has missed nothing', async (t) => {
