@@ -31,19 +31,12 @@ class CursorReader {
         owner: { value: this },
         whenOpen: {
           value: (/** @type {Done} */ cb) => callBack(this.whenPositioned(), (/** @type {Error | null} */ err) => {
-            if (!err) bounded.gt = this.startOfStream
+            if (!err) bounded.gt = this.cursor.position.next - 1
             cb(err)
           })
         }
       }), bounded).source
     })
-  }
-
-  /** The bound after which its streams start, which may be trimmed. */
-  get startOfStream () {
-    const { cursor: { position: { next }, log } } = this
-    // with -1, a stream would start wherever the log does
-    return next < log.reading.blocks.start ? Math.max(0, next - 1) : next - 1
   }
 
   /** Waits until it is open, what was committed before is stored, and the position is known to be one of this log. */

@@ -30,7 +30,7 @@ class Cursor {
    * @param {Range} range
    * @param {() => void} onready called when a block that was waited for is there
    */
-  constructor (blocks, { min, max, reverse, useCache, fromStart, reuseMemory = false, textByBlock = false, isSingle = false }, onready) {
+  constructor (blocks, { min, max, reverse, useCache, fromStart, mayJump = fromStart || min <= 0, reuseMemory = false, textByBlock = false, isSingle = false }, onready) {
     this.blocks = blocks
     this.blockSize = blocks.blockSize
     this.readahead = new Readahead(blocks, reverse, useCache, reuseMemory, isSingle)
@@ -40,7 +40,7 @@ class Cursor {
     this.reverse = reverse
     this.fromStart = fromStart
     /** Whether it goes on at the log's start where blocks were trimmed. Without a lower bound, that is where the first record is. */
-    this.mayJump = fromStart || min <= 0
+    this.mayJump = mayJump
     this.onready = onready
     const { end, tail } = blocks
     /** Number of the current block, or of the one to load next. */

@@ -59,6 +59,7 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
  * @property {boolean} reverse
  * @property {boolean} useCache whether blocks go into the cache
  * @property {boolean} fromStart whether to go on at the log's start where blocks were trimmed
+ * @property {boolean} [mayJump] the same before the first record; default: if `fromStart`, or without a lower bound
  * @property {boolean} [textByBlock] whether records may be decoded a block at a time, if the caller keeps no text, which would
  *   keep all of the block
  * @property {boolean} [needsData] false: large records need not be put together; default true

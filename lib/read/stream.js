@@ -151,6 +151,8 @@ class Stream {
     const { blocks } = this.context
     const range = streamRangeOf(this.options, this.oldEnd)
     refuseOldBounds(this.options, blocks)
+    // it has a lower bound, also if that is the start of the log
+    if (this.context.owner !== undefined) range.mayJump = range.fromStart
     // seqs and text share no memory with a block
     range.reuseMemory = !this.values || this.takesText
     range.textByBlock = this.context.keepsNoText

@@ -58,6 +58,46 @@ tape('a cursor behind retention says so, or goes on at the start of the log', as
   await again.close()
 })
 
+/** A log of blocks that are not in memory, on a simulated machine. */
+async function simulatedLog () {
+  const m = machine()
+  const log = await m.open(m.world.start(), '/log', { blockSize: BLOCK_SIZE, cacheSize: 0 })
+  await m.settled(log.append(names(0, 40)))
+  const seqs = await m.settled(collect(log.flumelog, { values: false }))
+  return { ...m, log, seqs }
+}
+
+tape('a cursor at the start of the log says so if that is trimmed while the first block is read for it', async (t) => {
+  const { world, settled, until, codeOf, log, seqs } = await simulatedLog()
+  const cursor = log.cursor('mailer')
+  await settled(cursor.ready())
+  let isReading = false
+  world.fault = (process, name) => {
+    isReading ||= name === 'readv'
+    return null
+  }
+  const { latency } = world
+  world.latency = () => 100
+  const code = codeOf(valuesOf(cursor))
+  await until(() => isReading)
+  world.latency = () => 0.001
+  await settled(log.trim({ lt: seqs[20] }))
+  world.latency = latency
+  t.equal(await code, 'flumelog:trimmed')
+  world.end()
+})
+
+tape('a cursor of a reader that was not told of a trim says so if it was at the start of the log', async (t) => {
+  const { world, open, settled, codeOf, log, seqs } = await simulatedLog()
+  const reader = await open(world.start(), '/log', { readOnly: true, blockSize: BLOCK_SIZE })
+  await settled(reader.cursor('mailer').ready())
+  await world.run(() => false, 100)
+  world.lostEvents = 1
+  await settled(log.trim({ lt: seqs[30] }))
+  t.equal(await codeOf(valuesOf(reader.cursor('mailer'))), 'flumelog:trimmed')
+  world.end()
+})
+
 for (const isHeld of [true, false]) {
   tape(`a cursor behind retention says so after compactions, too, if ${isHeld ? 'it is open' : 'nobody holds it'} meanwhile`, async (t) => {
     const { log, seqs } = await logWithRecords(t)
