@@ -109,7 +109,8 @@ async function placeLog (name, unfinished, given, origin) {
     // another log may have got the name, and has its own FILE.meta; or this one has it, and cannot lose it again
     const hasName = fs.existsSync(name)
     if (!hasName || /** @type {any} */ (err).code === 'EEXIST') await fs.promises.rm(unfinishedMap, { force: true })
-    if (!hasName) await fs.promises.rm(`${name}.meta`, { force: true })
+    // a power cut could give it back a name that it has lost
+    if (!hasName && await syncFolder(path.dirname(name)).then(() => true, () => false)) await fs.promises.rm(`${name}.meta`, { force: true })
     throw err
   } finally {
     await metadata.close()

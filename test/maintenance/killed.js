@@ -460,3 +460,30 @@ tape('a backup of an empty log that a reader was killed in can be made again', a
   t.deepEqual(await values(await open(world.start(), '/backup', { readOnly: true })), ['one'])
   world.end()
 })
+
+for (const most of [1, 2]) {
+  tape(`a backup whose name was taken back, since it could not be made durable, has its id if a power cut brings it back, after ${most} failed fsync${most === 1 ? '' : 's'}`, async (t) => {
+    const { world, open, codeOf, ids } = await prepared()
+    const { root } = world.disk
+    const process = world.start()
+    const log = await open(process)
+    let failures = 0
+    world.fault = (caller, name) => name === 'fsync' && (root.entries.has('new') || failures > 0) && failures++ < most ? 'EIO' : null
+    t.equal(await codeOf(log.backup('/new')), 'EIO')
+    t.notOk(root.entries.has('new'), 'it is taken back')
+    for (const names of root.changes) {
+      for (const [name, inode] of Object.entries(names)) {
+        if (inode !== null) root.durable.set(name, inode)
+        // all but the end of its name
+        else if (name !== 'new') root.durable.delete(name)
+      }
+    }
+    root.changes = []
+    loseUnsynced(world)
+    const isBack = root.entries.has('new')
+    t.equal(isBack, most === 2)
+    if (isBack) t.equal((await open(world.start(), '/new', { readOnly: true })).flumelog.id, ids[0])
+    t.equal(root.entries.has('new.meta'), isBack, 'no file is left over')
+    world.end()
+  })
+}
