@@ -20,7 +20,7 @@ class CursorModel {
     this.uncertain = new Set()
     /** What is in front of positions of which a commit may be stored, also one that got an error: a power cut may leave it. @type {Set<Entry>} */
     this.tried = new Set()
-    /** Whether the position may be lost, as after two compactions that its holder did not follow. */
+    /** Whether a power cut may take the record at which it is: an fsync of another process had failed before its holder opened the log. */
     this.mayBeLost = false
   }
 
@@ -94,6 +94,7 @@ class CursorModel {
   reset (given = [], others = []) {
     this.done = [...given]
     this.uncertain = new Set(others)
+    this.mayBeLost = false
     for (const entry of given) this.uncertain.delete(entry)
     this.tried.clear()
     this.durable = this.acknowledged = this.asked = 0

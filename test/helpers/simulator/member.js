@@ -511,6 +511,7 @@ class Member {
           // a reader is not told how its log is to be synced
           const before = done(sync || (this.role !== 'reader' && simulation.options.sync === 'always'))
           if (canCommit && this.canCommit) for (const entry of before) entry.isDurable = true
+          else model.mayBeLost = true
           this.note(`${what} is at ${records[index].seq}`)
           simulation.strike(this, 'cursor', true)
         }
@@ -519,8 +520,8 @@ class Member {
         await cursor.close()
         if (this.process.isAlive) model.closed(acknowledged)
       } catch (err) {
-        if (!this.process.isAlive || err.code !== 'flumelog:invalid' || simulation.compactions < 2) throw err
-        // nobody has moved it in time: it is lost, and starts again
+        if (!this.process.isAlive || err.code !== 'flumelog:invalid' || (simulation.compactions < 2 && !model.mayBeLost)) throw err
+        // nobody has moved it in time, or its record is gone: it is lost, and starts again
         this.note(`${what}: ${err.message}`)
         model.reset()
         await cursor.commit(-1, { rewind: true })
