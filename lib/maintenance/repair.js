@@ -7,7 +7,7 @@ const path = require('path')
 const { recover } = require('../recovery/recover')
 const { loadMetadata } = require('../recovery/recover-end')
 const { MAP_SUFFIX } = require('../space/unfinished-files')
-const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { isSameFile, nullIfMissing, syncFolder } = require('../storage/directory')
 const { inheritByName } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
 const { assertLog, openExtent } = require('./extent')
@@ -110,7 +110,10 @@ async function replace (extent, file, unfinished, origin) {
     await loadMetadata(io, await io.size())
     await recover(io, { ...found, cut: 0, damagedTail: null }, blockSize)
   }
-  const original = freeName(`${file}.corrupt`)
+  const kept = `${file}.corrupt`
+  // a repair that was killed has given the log this name, too
+  if (isSameFile(kept, file) && fs.lstatSync(kept).isFile()) await removeKept(kept)
+  const original = freeName(kept)
   await linkOrCopy(file, original)
   try {
     // not linked: FILE.meta is going to be changed
@@ -119,10 +122,15 @@ async function replace (extent, file, unfinished, origin) {
     await replaceLog(io, file, origin)
   } catch (err) {
     // the copy has not taken its place
-    if (fs.existsSync(unfinished)) for (const suffix of [...BESIDE, '']) await fs.promises.rm(original + suffix, { force: true })
+    if (fs.existsSync(unfinished)) await removeKept(original)
     throw err
   }
   return { copy: file, original }
+}
+
+/** @param {string} original a second name of the log, and what is beside it */
+async function removeKept (original) {
+  for (const suffix of [...BESIDE, '']) await fs.promises.rm(original + suffix, { force: true })
 }
 
 module.exports = { repair }

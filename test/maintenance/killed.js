@@ -487,3 +487,22 @@ for (const most of [1, 2]) {
     world.end()
   })
 }
+
+tape('a repair in place that was killed leaves no file when it is repeated', async (t) => {
+  const { world, settled, until, codeOf } = await prepared()
+  const { root } = world.disk
+  const before = [...root.entries.keys()]
+  const first = world.start()
+  const { start } = await settled(first.require('./maintenance').verify('/log'))
+  world.disk.find('/log', 'test').content.write(start + 30, Buffer.from('?'), world.disk.pageSize)
+  killAt(world, first, (name, [from]) => name === 'rename' && from === '/log.unfinished')
+  first.require('./maintenance').repair('/log', { inPlace: true }).catch(() => {})
+  await until(() => !first.isAlive)
+  world.fault = () => null
+  const second = world.start()
+  t.equal(await codeOf(second.require('./maintenance').repair('/log', { inPlace: true })), 'ok')
+  t.deepEqual([...root.entries.keys()].sort(), [...before, 'log.corrupt', 'log.corrupt.meta', 'log.corrupt.offset-map'].sort())
+  t.ok((await settled(second.require('./maintenance').verify('/log'))).valid)
+  t.notOk((await settled(second.require('./maintenance').verify('/log.corrupt'))).valid)
+  world.end()
+})
