@@ -361,9 +361,11 @@ async function settleMap (log, id) {
   const { map, unfinishedMap } = namesOf(log)
   // every opening asks, and hardly ever is one there
   if (!fs.existsSync(unfinishedMap)) return
-  const found = await OffsetMap.openFile(unfinishedMap)
+  const [own, found] = await Promise.all([map, unfinishedMap].map(OffsetMap.openFile))
+  own?.close()
   found?.close()
-  if (found?.id === id) await fs.promises.rename(unfinishedMap, map)
+  // one that the log has already is durable; another one of this log, which its backup has left, need not be
+  if (found?.id === id && own?.id !== id) await fs.promises.rename(unfinishedMap, map)
   else await fs.promises.unlink(unfinishedMap)
 }
 
