@@ -76,6 +76,24 @@ tape('a log is found while a writer truncates what a crash has left', async (t) 
   await isFound(t, { bytes: Buffer.concat([BLOCK, TORN]) }, { bytes: BLOCK }, 512, 512)
 })
 
+tape('a log is found while a writer truncates what a crash has left, and appends as much', async (t) => {
+  const bytes = Buffer.concat([BLOCK, RECORD])
+  const unchanged = changingFile({ bytes }, { bytes }, 0)
+  await find(unchanged, 512)
+  for (let short = 0; short < unchanged.calls; short++) {
+    const file = changingFile({ bytes }, { bytes }, 0)
+    let reads = 0
+    const { found } = await find({
+      ...file,
+      read: async (offset, size) => {
+        if (reads++ === short) throw Object.assign(new Error('short read'), { code: 'EPARTIALREAD' })
+        return file.read(offset, size)
+      }
+    }, 512)
+    t.equal(found.kept, bytes.length, `read ${short}`)
+  }
+})
+
 tape('where a writer cannot be seen, a log ends in front of an atomic batch, or behind it, while its first length is written', async (t) => {
   const point = { metadata: METADATA, version: 'open', published: null, isHeld: false }
   const finished = Buffer.concat([BLOCK, tailOf([dataOf(50), dataOf(50)])])
