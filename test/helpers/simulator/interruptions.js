@@ -92,7 +92,7 @@ class Round {
       ...(random() < 0.3 ? { large: true } : {})
     }
     this.cursor = new CursorModel('mailer', nameOf)
-    /** Compactions of the log since that was moved by its holder. */
+    /** Compactions of the first log that were started: two of them may lose the cursor. */
     this.compactions = 0
     /** Whether it is the cursor of a log that was replaced. */
     this.isReplaced = false

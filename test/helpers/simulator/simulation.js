@@ -543,8 +543,8 @@ class Simulation {
       const end = world.timeline.time + 200
       const goOn = (/** @type {number} */ done) => world.timeline.add(0.2, () => {
         const isOver = this.isHealing || !other.process.isAlive || world.timeline.time > end
-        if (!isOver && (other.pending.size > 0 || done < names.length)) {
-          if (other.pending.size > 0) return goOn(done)
+        if (!isOver && other.pending.size > 0) return goOn(done)
+        if (!isOver && done < names.length) {
           this.later(0, () => this.callSomewhere(names[done], other))
           return goOn(done + 1)
         }
