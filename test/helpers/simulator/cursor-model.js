@@ -68,6 +68,7 @@ class CursorModel {
       this.acknowledged = Math.max(this.acknowledged, count)
       if (isDurable) {
         this.durable = this.acknowledged
+        this.mayBeLost = false
         this.tried.clear()
       }
       return this.done.slice(0, count)
@@ -94,7 +95,6 @@ class CursorModel {
   reset (given = [], others = []) {
     this.done = [...given]
     this.uncertain = new Set(others)
-    this.mayBeLost = false
     for (const entry of given) this.uncertain.delete(entry)
     this.tried.clear()
     this.durable = this.acknowledged = this.asked = 0
