@@ -18,6 +18,7 @@ const chunk = require('./lib/format/chunk')
 const { crc32 } = require('./lib/format/crc32')
 const { isHole } = require('./lib/format/hole')
 const layout = require('./lib/format/layout')
+const lines = require('./lib/format/lines')
 const { endOfRecords, findProblem, frameProblem } = require('./lib/format/validation')
 const { isZeros } = require('./lib/format/zeros')
 const { format, shorten } = require('./lib/format-value')
@@ -89,6 +90,7 @@ module.exports = {
   frameProblem,
   isHole,
   isZeros,
+  lines,
   // files that appear, or are replaced, when they are complete
   files,
   // functions that take options, callbacks and signals, report their progress, and throw errors with a `code`

@@ -8,8 +8,6 @@ const { formatLine, parseLine } = require('../format/lines')
 
 /** Bytes of a line, with its newline: a page, so that a torn write of one line cannot reach the other. */
 const LINE_SIZE = 4096
-/** Bytes of a line besides its text: checksum, blank, newline. */
-const FRAMING = 10
 
 /**
  * Where a cursor is.
@@ -30,7 +28,7 @@ const FRAMING = 10
  * @returns {Buffer}
  */
 function encodeLine ({ name, id, seq, next, tie, number }) {
-  return Buffer.from(formatLine(JSON.stringify({ name, id, seq, next, tie, number }).padEnd(LINE_SIZE - FRAMING)), 'latin1')
+  return Buffer.from(formatLine(JSON.stringify({ name, id, seq, next, tie, number }), LINE_SIZE), 'latin1')
 }
 
 /**

@@ -9,10 +9,12 @@ const CHECKSUM_DIGITS = 8
 
 /**
  * @param {string} text
+ * @param {number} [size] characters of a line that is to have so many: blanks follow the text; default: none do
  * @returns {string} the line
  */
-function formatLine (text) {
-  return `${crc32(text).toString(16).padStart(CHECKSUM_DIGITS, '0')} ${text}\n`
+function formatLine (text, size = 0) {
+  const padded = text.padEnd(size - CHECKSUM_DIGITS - 2)
+  return `${crc32(padded).toString(16).padStart(CHECKSUM_DIGITS, '0')} ${padded}\n`
 }
 
 /**

@@ -24,8 +24,6 @@ const RUN_SIZE = 24
 const RUNS_PER_PAGE = Math.floor((PAGE_SIZE - 8) / RUN_SIZE)
 const COUNT_AT = PAGE_SIZE - 8
 const CHECKSUM_AT = PAGE_SIZE - 4
-/** Checksum and blank before a line's text, newline after it. */
-const LINE_FRAME = 10
 
 /** Pages that stay in memory: those of 350,000 runs. */
 const MAX_KEPT = 2048
@@ -323,7 +321,7 @@ function sealPage (page, count) {
  * @returns {Buffer}
  */
 function headerPage (header) {
-  return Buffer.from(formatLine(JSON.stringify(header).padEnd(PAGE_SIZE - LINE_FRAME)), 'latin1')
+  return Buffer.from(formatLine(JSON.stringify(header), PAGE_SIZE), 'latin1')
 }
 
 /**

@@ -18,7 +18,7 @@ const EXPORTS = {
   './promises': ['open', 'wrap', 'FlumeLog'],
   './maintenance': ['verify', 'repair', 'restore', 'openOffsetMap'],
   './blocks': ['blocksOf', 'openBlocks', 'recordsOf', 'dataOf', 'startOfLarge', 'LogBlocks', 'CopiedLog', 'noCounts', 'tally', 'layout', 'chunk', 'checksumOf', 'storedChecksum', 'crc32',
-    'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'files', 'callbacks', 'errors', 'format', 'shorten', 'mustBePath', 'onAbort', 'optionNames', 'workFor'],
+    'detectBlockSize', 'endOfRecords', 'findProblem', 'frameProblem', 'isHole', 'isZeros', 'lines', 'files', 'callbacks', 'errors', 'format', 'shorten', 'mustBePath', 'onAbort', 'optionNames', 'workFor'],
   './json': ['compact', 'pretty', 'finder', 'decodeJson', 'parseFilter', 'quoted', 'filterOf', 'searchJson', 'cellText', 'rowOf', 'parseDate', 'unitOf'],
   './parts': ['DirectLog', 'found', 'Stream', 'BatchStream', 'OpenStreams', 'TurnBudget', 'NextChange', 'createSince', 'observable', 'replaceable', 'sink', 'RecordCodec', 'settingsOf', 'checkAfter', 'streamRangeOf',
     'scanRangeOf', 'deletionRangeOf']

@@ -1,7 +1,7 @@
 'use strict'
 
 // Which records of a stream are where in a copy of it: windows, each with the sequence and the offset at which it ends, and the number of its
-// records that are not deleted. They are in the file FILE.pull, in lines, each after its CRC-32 in hexadecimal digits, which are appended:
+// records that are not deleted. They are in the file FILE.pull, in lines with checksums, as those of FILE.meta, which are appended:
 //
 //     { stream, created, id }          the first: which stream is copied, and the log's id; and `envelope: true` if records have the envelope
 //     { from, seq, offset, records }   a window: the records after `from`, up to `seq`. It replaces those before it that are in there
@@ -11,12 +11,10 @@
 // Records are durable before a line says that they are there. So a crash may leave more of them than the last line says, never fewer.
 
 const fs = require('fs')
-const { crc32 } = require('zlib')
-const { files } = require('flumelog-random-access-file/blocks')
+const { files, lines: { formatLine, parseLine } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 const SUFFIX = '.pull'
-const CHECKSUM_DIGITS = 8
 /** Records up to which batches share a window. */
 const WINDOW = 1024
 /** Lines beyond twice as many as needed, until the file is written anew. */
@@ -69,7 +67,7 @@ class CopyIndex {
     if (text === undefined) return false
     const lines = text.split('\n')
     for (const line of lines.slice(0, -1)) {
-      const json = textOf(line)
+      const json = parseLine(line)
       // the write of a line was interrupted
       if (json === null) break
       this.take(JSON.parse(json))
@@ -206,22 +204,7 @@ class CopyIndex {
 
 /** @param {object} line */
 function lineOf (line) {
-  const text = JSON.stringify(line)
-  return `${checksumOf(text)} ${text}\n`
-}
-
-/**
- * @param {string} line
- * @returns {string | null} null: its checksum does not match
- */
-function textOf (line) {
-  const text = line.slice(CHECKSUM_DIGITS + 1)
-  return line.startsWith(`${checksumOf(text)} `) ? text : null
-}
-
-/** @param {string} text */
-function checksumOf (text) {
-  return crc32(text).toString(16).padStart(CHECKSUM_DIGITS, '0')
+  return formatLine(JSON.stringify(line))
 }
 
 module.exports = { CopyIndex, WINDOW }
