@@ -16,7 +16,6 @@ const { Opening, Open, Refusing } = require('./log-states')
 const { openLog } = require('./opening')
 const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
-const { warnNotOpened } = require('./warn-not-opened')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
@@ -142,7 +141,9 @@ class Log {
     const isAppendTold = this.early?.fail(err) ?? false
     this.early = null
     // under flumedb, an append may be given the error while views wait for `since`
-    if (calls.length === 0 && !this.since.refuse(err) && !isAppendTold) warnNotOpened(err, 'no call waited for an answer')
+    const isTold = calls.length > 0 || this.since.refuse(err) || isAppendTold
+    // as for a promise that nobody handles
+    if (!isTold) process.emitWarning(`a log was not opened: ${err.message}; no call waited for an answer`, { code: 'FLUMELOG_NOT_OPENED' })
     callAll(calls, err)
   }
 

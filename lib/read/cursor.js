@@ -376,16 +376,6 @@ class BackwardCursor extends Cursor {
 }
 
 /**
- * @param {import('./block-cache').BlockCache} blocks
- * @param {Range} range
- * @param {() => void} onready called when a block that was waited for is there
- * @returns {Cursor}
- */
-function openCursor (blocks, range, onready) {
-  return range.reverse ? new BackwardCursor(blocks, range, onready) : new ForwardCursor(blocks, range, onready)
-}
-
-/**
  * @param {Block} block
  * @returns {boolean} whether it may be all that is left of blocks of which this process does not know yet that they were trimmed
  */
@@ -405,4 +395,4 @@ function endOfLastAtMost ({ buffer, end }, most) {
   return position
 }
 
-module.exports = { openCursor, Cursor, ForwardCursor, BackwardCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }
+module.exports = { Cursor, ForwardCursor, BackwardCursor, RECORD, WAITING, AT_END, PAST_BOUND, FAILED }

@@ -1,6 +1,6 @@
 'use strict'
 
-const { openCursor } = require('./cursor')
+const { BackwardCursor, ForwardCursor } = require('./cursor')
 const { LargeForwardCursor, LargeBackwardCursor } = require('./large-cursor')
 
 /**
@@ -10,8 +10,9 @@ const { LargeForwardCursor, LargeBackwardCursor } = require('./large-cursor')
  * @returns {import('./cursor').Cursor} over the records as they were appended: large ones as a whole, if the log is open with `large`
  */
 function openRecordCursor (blocks, range, onready) {
-  if (!blocks.large) return openCursor(blocks, range, onready)
-  return range.reverse ? new LargeBackwardCursor(blocks, range, onready) : new LargeForwardCursor(blocks, range, onready)
+  const { large } = blocks
+  if (range.reverse) return new (large ? LargeBackwardCursor : BackwardCursor)(blocks, range, onready)
+  return new (large ? LargeForwardCursor : ForwardCursor)(blocks, range, onready)
 }
 
 module.exports = { openRecordCursor }

@@ -7,7 +7,7 @@
 const chunk = require('../format/chunk')
 const errors = require('../errors')
 const { callBack, promised } = require('../callbacks')
-const { openCursor, RECORD, WAITING, FAILED } = require('../read/cursor')
+const { BackwardCursor, RECORD, WAITING, FAILED } = require('../read/cursor')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
@@ -142,7 +142,7 @@ class LargeDeletion {
   async backward (range, look) {
     const { blocks } = this.opened
     let wake = () => {}
-    const cursor = openCursor(blocks, { ...range, reverse: true, useCache: true }, () => wake())
+    const cursor = new BackwardCursor(blocks, { ...range, reverse: true, useCache: true }, () => wake())
     blocks.cursors.add(cursor)
     try {
       for (;;) {
