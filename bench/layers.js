@@ -173,7 +173,7 @@ async function readBare (filename, blockSize) {
 
 async function readBlocks (filename, blockSize, { checksum = true }) {
   const file = pathFile(filename, { readOnly: true, lock: false })
-  await new Promise((resolve, reject) => file.open((err) => err ? reject(err) : resolve()))
+  await file.io.open()
   const blocks = new BlockCache(file, { blockSize, checksum, cacheSize: 64 * KIB * KIB })
   const { size } = fs.statSync(filename)
   blocks.tail.number = Math.floor(size / blockSize)
@@ -195,7 +195,7 @@ async function readBlocks (filename, blockSize, { checksum = true }) {
         }
       }
     }),
-    close: () => new Promise(resolve => file.close(resolve))
+    close: () => file.io.close()
   }
 }
 

@@ -461,7 +461,7 @@ class Log {
     opened.blocks.close()
     this.compacting.close()
     this.streams.close()
-    await attempt(cb => this.file.close(cb))
+    await this.file.io.close().catch(err => { failure ??= err })
     if (failure !== null) throw failure
   }
 }

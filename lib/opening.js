@@ -4,7 +4,6 @@
 
 const errors = require('./errors')
 const { openWriter } = require('./space/open-writer')
-const { promises } = require('./storage/promisified-file')
 
 /**
  * @typedef {object} Opened what an open log consists of
@@ -56,35 +55,28 @@ async function openShared (context) {
 
 /** @param {Context} context */
 async function openAlone (context) {
-  const { file, settings } = context
-  const io = promises(file)
+  const { file: { io }, settings } = context
   await io.open()
   try {
-    return await (settings.readOnly ? openReadOnly(context, io) : openToWrite(context, io))
+    return await (settings.readOnly ? openReadOnly(context) : openToWrite(context))
   } catch (err) {
     await io.close().catch(() => {})
     throw err
   }
 }
 
-/**
- * @param {Context} context
- * @param {import('./storage/promisified-file').Io} io
- */
-async function openToWrite (context, io) {
-  const opened = await openWriter(context, io, { onacknowledged: context.listeners.onadvance })
+/** @param {Context} context */
+async function openToWrite (context) {
+  const opened = await openWriter(context, { onacknowledged: context.listeners.onadvance })
   return { opened: { ...opened, follower: null, sharing: null }, lastSeq: opened.writer.appender.lastSeq }
 }
 
-/**
- * @param {Context} context
- * @param {import('./storage/promisified-file').Io} io
- */
-async function openReadOnly (context, io) {
+/** @param {Context} context */
+async function openReadOnly (context) {
   const { settings, listeners } = context
   // only then: a process that writes a log needs none of it
   const { openReader } = require('./space/open-reader')
-  const opened = await openReader(context, io, { blockSize: settings.blockSize, listeners })
+  const opened = await openReader(context, { blockSize: settings.blockSize, listeners })
   return { opened: { ...opened, writer: null, sharing: null, cut: null, recovered: 0 }, lastSeq: opened.follower.lastSeq }
 }
 

@@ -15,7 +15,6 @@ const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 const { findConflict } = require('./find-conflict')
 const { copyBlocks } = require('./copy-blocks')
 const { readSummary } = require('./source-log')
@@ -68,7 +67,7 @@ class EarlierBackup {
       throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
     })
     try {
-      const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(promises(source.file))])
+      const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(source.file.io)])
       const earlier = new EarlierBackup(source, target, file, extent, { own: own?.metadata, source: sources?.metadata })
       // a process that was killed may have given it its name, and not durably
       await syncFolder(file.location.folder)

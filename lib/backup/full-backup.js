@@ -2,13 +2,11 @@
 
 // Copies all of a log to a file with a temporary name, which gets its own when it is complete and durable.
 
-const { promisify } = require('util')
 const { holeOf } = require('../format/hole')
 const { assertAbsent, writeUnfinished } = require('../maintenance/new-log')
 const { originOf, placeLog, replaceLog } = require('../maintenance/replace-log')
 const { punchHead } = require('../recovery/free-blocks')
 const { inheritMode } = require('../storage/inherit')
-const { promises } = require('../storage/promisified-file')
 const { copyBlocks } = require('./copy-blocks')
 
 /**
@@ -31,7 +29,7 @@ function makeFullBackup (source, name, target, earlier, work) {
     inheritMode(unfinished, source.status)
     return copied
   }, async (copied, unfinished) => {
-    const origin = await originOf(promises(source.file), source.file.location.path, source.blockSize)
+    const origin = await originOf(source.file.io, source.file.location.path, source.blockSize)
     // compacted since it was copied: another id, and a map, are true of the log now
     if (origin.base !== source.base) throw source.blocks.trimmedAt(source.start)
     if (earlier === null) {
@@ -54,7 +52,7 @@ function makeFullBackup (source, name, target, earlier, work) {
  */
 async function copyAll (source, file, work) {
   const { blockSize, start, end } = source
-  const io = promises(file)
+  const { io } = file
   const onprogress = work.begin('copy')
   // what is before its start is never written, so it takes no space
   if (start > 0) await io.write(0, holeOf(blockSize, true))
@@ -62,7 +60,7 @@ async function copyAll (source, file, work) {
   // it was trimmed meanwhile, perhaps before all of that was read
   if (source.start > start) {
     await punchHead(io, start, source.start, blockSize)
-    await promisify(file.sync)()
+    await io.sync()
   }
   return copied
 }

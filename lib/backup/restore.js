@@ -106,7 +106,7 @@ async function restoreAs (name, file, extent, source, { force = false }, work) {
 }
 
 /**
- * @param {import('../storage/promisified-file').Io} there the log that is replaced
+ * @param {import('../storage/path-file').Io} there the log that is replaced
  * @param {string} name of it
  * @param {import('../maintenance/replace-log').Origin} origin of the backup
  */

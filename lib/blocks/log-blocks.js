@@ -8,7 +8,6 @@ const { format } = require('../format-value')
 const { logBehind } = require('../log')
 const { search } = require('../read/search')
 const { readPoint } = require('../recovery/recovery-point')
-const { promises } = require('../storage/promisified-file')
 
 /** Bytes that a scan reads at a time: few, since the log's writer may have the same event loop. */
 const SCAN_BYTES = 512 * 1024
@@ -218,12 +217,12 @@ class LogBlocks {
 
   /** @returns {Promise<number>} the size of the file in bytes */
   fileSize () {
-    return resultOf(cb => this.#log.file.size(cb))
+    return this.#log.file.io.size()
   }
 
   /** @returns {Promise<WriterState | null>} null: the log was closed */
   async writerState () {
-    const point = await readPoint(promises(this.#log.file))
+    const point = await readPoint(this.#log.file.io)
     if (point === null) return null
     const { offset, acknowledged, isHeld, deletions } = point
     return { offset, acknowledged, held: isHeld, deletions: deletions.length }

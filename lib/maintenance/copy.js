@@ -24,7 +24,7 @@ const { corruptRange, addRange } = require('./ranges')
 
 /**
  * @param {Extent} extent
- * @param {import('../storage/promisified-file').Io} target open, and empty
+ * @param {import('../storage/path-file').Io} target open, and empty
  * @param {OnProgress} [onprogress]
  * @returns {Promise<Copied>}
  */

@@ -4,7 +4,6 @@
 
 const errors = require('../errors')
 const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 const { findVisibleEnd } = require('../read/visible-end')
 const { findEnd } = require('../recovery/find-end')
 const { readPoint } = require('../recovery/recovery-point')
@@ -18,7 +17,7 @@ const END_RETRIES = 20
 const BLOCK_RETRIES = 200
 
 /**
- * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {import('../storage/path-file').Io} Io
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read
  *
  * @typedef {object} Extent
@@ -44,7 +43,7 @@ const BLOCK_RETRIES = 200
  * @returns {Promise<Extent>} the caller closes its `io`
  */
 async function openExtent (file, exclusive = false) {
-  const io = promises(file)
+  const { io } = file
   await io.open()
   try {
     return await readExtent(io, file.filename, exclusive)

@@ -12,7 +12,6 @@ const { isSameFile, syncFolder } = require('../storage/directory')
 const { mustBeNoSideFile } = require('../storage/location')
 const { parseMetadata } = require('../storage/metadata-text')
 const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 
 /** @typedef {ReturnType<ReturnType<import('../work').workFor>>} Work */
 
@@ -29,8 +28,7 @@ async function writeUnfinished (name, given, work, write, place) {
   mustBeNoSideFile(name)
   // by the thread pool: one piece is written while the next one is read
   const file = pathFile(name + UNFINISHED, { readOnly: false, lock: true, blocking: false })
-  const { path: unfinished, newFolders } = file.location
-  const io = promises(file)
+  const { io, location: { path: unfinished, newFolders } } = file
   const remove = () => fs.rmSync(unfinished, { force: true })
   let stopListening = () => {}
   try {
@@ -66,10 +64,10 @@ async function writeUnfinished (name, given, work, write, place) {
 /**
  * Takes the lock that the writer of a log holds. Creates the file if it does not exist.
  * @param {string} file
- * @returns {Promise<import('../storage/promisified-file').Io>} rejects with `flumelog:locked`
+ * @returns {Promise<import('../storage/path-file').Io>} rejects with `flumelog:locked`
  */
 async function lockFile (file) {
-  const io = promises(pathFile(file, { readOnly: false, lock: true, blocking: false }))
+  const { io } = pathFile(file, { readOnly: false, lock: true, blocking: false })
   await io.open()
   return io
 }

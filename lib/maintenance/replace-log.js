@@ -37,7 +37,7 @@ const { giveName } = require('./new-log')
  */
 
 /**
- * @param {import('../storage/promisified-file').Io} io of a log that is open
+ * @param {import('../storage/path-file').Io} io of a log that is open
  * @param {string} name its path
  * @param {number} blockSize of the log
  * @returns {Promise<Origin>} for a copy of it
@@ -48,7 +48,7 @@ async function originOf (io, name, blockSize) {
 }
 
 /**
- * @param {import('../storage/promisified-file').Io} io of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
+ * @param {import('../storage/path-file').Io} io of the log that is replaced by FILE.unfinished; it is valid without the files beside it, and locked
  * @param {string} name of it
  * @param {Origin} origin of FILE.unfinished
  */

@@ -6,7 +6,6 @@ const fs = require('fs')
 const errors = require('../errors')
 const { inheritMode } = require('../storage/inherit')
 const { pathFile } = require('../storage/path-file')
-const { promises } = require('../storage/promisified-file')
 const { copyRecords } = require('./copy')
 const { noCounts } = require('./counts')
 const { writeUnfinished } = require('./new-log')
@@ -33,7 +32,7 @@ const { verify } = require('./verify')
  */
 function writeCopy (extent, { name, given, original }, work, place) {
   return writeUnfinished(name, given, work, async (file, unfinished) => {
-    const target = promises(file)
+    const { io: target } = file
     const copied = await copyRecords(extent, target, work.begin('copy'))
     await target.sync()
     copied.counts = await countValid(unfinished, copied, work)

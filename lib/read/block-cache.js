@@ -8,7 +8,6 @@ const { createLRU } = require('lru.min')
 const { systemClock } = require('../clock')
 const errors = require('../errors')
 const { Block } = require('../format/block')
-const { promises } = require('../storage/promisified-file')
 const { BlockLoader } = require('./block-loader')
 const { PartChecksums } = require('./part-checksums')
 
@@ -271,7 +270,7 @@ class BlockCache {
     const end = tail.number * blockSize + tail.end
     if (end < shown) throw errors.shrunk(file.filename, shown, end)
     const { number } = before
-    const completed = number === tail.number ? null : await promises(file).read(number * blockSize, blockSize)
+    const completed = number === tail.number ? null : await file.io.read(number * blockSize, blockSize)
     // in one step: a reader finds either what it is to wait for, or all of the log
     this.follower = null
     this.overrides.clear()

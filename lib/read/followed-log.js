@@ -18,7 +18,7 @@ const { findVisibleEnd } = require('./visible-end')
 
 /**
  * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
- * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {import('../storage/path-file').Io} Io
  * @typedef {import('./visible-end').VisibleEnd & { state: string }} FollowedEnd state: another one when blocks may have been rewritten
  */
 

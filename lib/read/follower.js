@@ -38,13 +38,12 @@ const IDLE_DELAY = 10
 class Follower {
   /**
    * @param {import('../storage/path-file').LogFile} file
-   * @param {import('../storage/promisified-file').Io} io
    * @param {import('./block-cache').BlockCache} blocks
    * @param {Listeners & FollowerOptions} options
    */
-  constructor (file, io, blocks, options) {
+  constructor (file, blocks, options) {
     this.file = file
-    this.io = io
+    this.io = file.io
     this.blocks = blocks
     this.options = options
     this.log = new FollowedLog(this)

@@ -11,7 +11,7 @@ const { DEFAULT_BLOCK_SIZE } = require('../options')
 const MAX_READS = 100
 
 /**
- * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {import('../storage/path-file').Io} Io
  * @typedef {import('../recovery/recovery-point').RecoveryPoint} RecoveryPoint
  * @typedef {import('../storage/metadata-reader').Read} Own FILE.meta, if it belongs to the file
  * @typedef {(offset: number, size: number) => Promise<Buffer>} Read

@@ -12,7 +12,7 @@ const errors = require('../errors')
 const { DEFAULT_BLOCK_SIZE } = require('../options')
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {string} filename for messages
  * @param {{ blockSize: number | undefined, checksum: boolean, isWhole: (data: Buffer) => boolean, large?: boolean }} options blockSize: what the caller asked for
  * @returns {Promise<{ blockSize: number, found: import('./find-end').Found, cut: import('../types').Cut | null, recovered: number,
@@ -35,7 +35,7 @@ async function recoverEnd (io, filename, { blockSize: wanted, checksum, isWhole,
 }
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {number} size the file's, in bytes
  * @returns {Promise<{ metadata: import('../storage/metadata-text').Metadata | null, point: import('./recovery-point').RecoveryPoint | null }>}
  *   metadata: null if there is none that belongs to the file. point: null if the log was closed
@@ -55,7 +55,7 @@ async function loadMetadata (io, size) {
 }
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {import('./find-end').Found} found of a log that is to be truncated
  * @param {number} size the file's, in bytes
  * @param {import('./whole-records').RecoverOptions} options
@@ -74,7 +74,7 @@ async function refuseWrongCodec (io, { kept, lastSeq }, size, options, filename)
 
 /**
  * The log is as if it had been closed. Without this, the next opening recovers it again.
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {import('./find-end').Found} found
  * @param {number} blockSize
  */

@@ -10,7 +10,7 @@ const { punchHead, writePatch } = require('./free-blocks')
 const REWRITE_SIZE = 1024 * 1024
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {import('./find-end').Found} found
  * @param {number} blockSize in bytes
  * @returns {Promise<string | null>} the name of the file that keeps the truncated bytes; null if there were none,
@@ -39,7 +39,7 @@ async function recover (io, found, blockSize) {
 /**
  * An fsync that failed before the crash has marked these bytes as written without writing them (as Linux does), and the next one succeeds
  * without them. So they are written again before it.
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {number} from
  * @param {number} end
  */
@@ -53,7 +53,7 @@ async function rewrite (io, from, end) {
 
 /**
  * A corrupt tail becomes a corrupt block, so that the log continues in the block after it.
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @param {number} kept
  * @param {number} end the position in the block
  * @param {number} blockSize

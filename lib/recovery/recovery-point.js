@@ -27,7 +27,7 @@ const BACKUP = 'backup '
  */
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @returns {Promise<import('../storage/metadata-reader').Read | null>} null: there is no FILE.meta that belongs to the file
  */
 async function readOwn (io) {
@@ -44,7 +44,7 @@ async function readOwn (io) {
 }
 
 /**
- * @param {import('../storage/promisified-file').Io} io
+ * @param {import('../storage/path-file').Io} io
  * @returns {Promise<RecoveryPoint | null>} null: the log was closed, or there is no FILE.meta that belongs to the file
  */
 async function readPoint (io) {

@@ -14,14 +14,10 @@ const { Server } = require('./server')
  */
 
 class Owner {
-  /**
-   * @param {import('../opening').Context} context
-   * @param {import('../storage/promisified-file').Io} io
-   */
-  constructor (context, io) {
+  /** @param {import('../opening').Context} context */
+  constructor (context) {
     const { file, clock } = context
     this.context = context
-    this.io = io
     this.clients = new KnownClients(file.metadata, clock, () => this.writeAgain())
     /** Why FILE.meta does not say that the log is open; null: it does, or is not known not to. @type {Error | null} */
     this.problem = null
@@ -46,8 +42,8 @@ class Owner {
    * @returns {ReturnType<typeof openWriter>}
    */
   async open (before) {
-    const { io, context, server } = this
-    const opened = await openWriter(context, io, {
+    const { context, server } = this
+    const opened = await openWriter(context, {
       before,
       clientsOf: (end) => this.clientsOf(end),
       onacknowledged: (seq) => {

@@ -15,7 +15,6 @@ const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { openReader } = require('../space/open-reader')
 const { canLock, noLockReason } = require('../storage/lock')
-const { promises } = require('../storage/promisified-file')
 const { Address } = require('./address')
 const { adopt } = require('./adopt')
 const { Connection } = require('./connection')
@@ -42,7 +41,7 @@ class Sharing {
     const { file, settings, clock } = context
     this.context = context
     this.file = file
-    this.io = promises(file)
+    this.io = file.io
     this.clock = clock
     this.timeout = settings.timeout
     this.address = new Address(file.location.path)
@@ -257,12 +256,12 @@ class Sharing {
 
   /** @param {Welcome} welcome */
   async openAsClient ({ blockSize }) {
-    const { file, io, context } = this
+    const { file, context } = this
     const { settings, listeners } = context
     if (settings.blockSize !== undefined && settings.blockSize !== blockSize) {
       throw errors.blockSize(file.filename, settings.blockSize, `the file has blocks of ${blockSize} bytes`, blockSize)
     }
-    const opened = await openReader(context, io, {
+    const opened = await openReader(context, {
       blockSize,
       isClient: true,
       listeners: {
@@ -369,7 +368,7 @@ class Sharing {
    */
   async own (isOpening) {
     const { file, context, io } = this
-    const owner = new Owner(context, io)
+    const owner = new Owner(context)
     try {
       const replaced = await io.checkPath().then(() => null, err => err)
       if (replaced !== null) {

@@ -16,7 +16,7 @@ const GONE = new Set(['ENOENT', 'EACCES'])
 
 /**
  * @typedef {import('../read/follower').Follower} Follower
- * @typedef {import('../storage/promisified-file').Io} Io
+ * @typedef {import('../storage/path-file').Io} Io
  */
 
 /**

@@ -24,15 +24,14 @@ const MAX_OPENS = 100
 
 /**
  * @param {import('../opening').Context} context
- * @param {import('../storage/promisified-file').Io} io
  * @param {ReaderOptions} options
  * @returns {Promise<Opened>}
  */
-async function openReader (context, io, options) {
+async function openReader (context, options) {
   const { file } = context
   for (let opens = 1; ; opens++) {
     try {
-      return await openFollower(context, io, options)
+      return await openFollower(context, options)
     } catch (err) {
       const isReplaced = /** @type {NodeJS.ErrnoException} */ (err).code === 'flumelog:replaced'
       if (!isReplaced || opens === MAX_OPENS) throw err
@@ -44,21 +43,20 @@ async function openReader (context, io, options) {
 
 /**
  * @param {import('../opening').Context} context
- * @param {import('../storage/promisified-file').Io} io
  * @param {ReaderOptions} options
  * @returns {Promise<Opened>}
  */
-async function openFollower (context, io, { blockSize: wanted, isClient = false, listeners }) {
+async function openFollower (context, { blockSize: wanted, isClient = false, listeners }) {
   const { file, settings, records, clock } = context
   const { isWhole } = records
-  const end = await findFollowed(file, io, { ...settings, blockSize: wanted, isWhole })
+  const end = await findFollowed(file, file.io, { ...settings, blockSize: wanted, isWhole })
   const { blocks, reader } = openBlocks(context, end.blockSize)
   let isOpen = false
   const follow = async (/** @type {Follower} */ follower, /** @type {Error} */ replaced) => {
     if (!isOpen) throw replaced
     await followCompaction(follower, replaced)
   }
-  const follower = new Follower(file, io, blocks, { ...listeners, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
+  const follower = new Follower(file, blocks, { ...listeners, followCompaction: follow, blockSize: wanted, isClient, isWhole, clock })
   try {
     await follower.begin(end)
     isOpen = true

@@ -19,17 +19,16 @@ const { removeUnfinished } = require('./unfinished-files')
 
 /**
  * @param {import('../opening').Context} context
- * @param {import('../storage/promisified-file').Io} io
  * @param {WriterOptions} options
  * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
  */
-async function openWriter (context, io, { onacknowledged, before = null, clientsOf }) {
+async function openWriter (context, { onacknowledged, before = null, clientsOf }) {
   const { file, settings, records, clock } = context
   const { path } = file.location
   // before it needs space: the disk may be full
   await removeUnfinished(path)
   const wanted = before?.blocks.blockSize ?? settings.blockSize
-  const { blockSize, found, cut, recovered, generation } = await recoverEnd(io, file.filename, { ...settings, blockSize: wanted, isWhole: records.isWhole })
+  const { blockSize, found, cut, recovered, generation } = await recoverEnd(file.io, file.filename, { ...settings, blockSize: wanted, isWhole: records.isWhole })
   const clients = clientsOf?.(found.kept)
   await settleMap(path, generation.id)
   const { blocks, reader } = before ?? openBlocks(context, blockSize)

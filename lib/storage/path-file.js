@@ -4,7 +4,6 @@
 // recovery truncated.
 
 const fs = require('fs')
-const { callbackify } = require('util')
 const { promised } = require('../callbacks')
 const { systemClock } = require('../clock')
 const { writeCutFile } = require('./cut-file')
@@ -24,8 +23,6 @@ const STAT_BLOCK_SIZE = 512
  *
  * @typedef {object} LogFile
  * @property {string} filename as the caller gave it
- * @property {(cb: Done) => void} open
- * @property {(cb: (err: Error | null, bytes?: number) => void) => void} size
  * @property {(offset: number, size: number, cb: (err: Error | null, data?: Buffer) => void) => void} read of the file that is open now: see `moveTo`
  * @property {(offset: number, size: number, isShared: boolean, cb: (err: Error | null, data?: Buffer) => void) => void} readSmall
  *   for small reads that a caller waits for; may call back at once. If `isShared`, the data may be longer, and is valid
@@ -45,16 +42,27 @@ const STAT_BLOCK_SIZE = 512
  * @property {() => number | null} allocated bytes that the file takes; null: not known, or not open. Uses synchronous I/O
  * @property {() => boolean | null} canPunch whether space is freed; false: zeros are written. null: not known yet
  * @property {(cb: Done) => void} sync makes durable what was written before the call
- * @property {(cb: Done) => void} close
  * @property {import('./metadata-file').MetadataFile} metadata
- * @property {(offset: number, end: number, cb: (err: Error | null, name?: string) => void) => void} keepCut
- *   copies the bytes from `offset` to `end` into a file beside the log
  * @property {(cb: Done) => void} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
  * @property {(onchange: () => void) => import('./watch').Watch} watch tells when the file has changed
  * @property {import('./location').Location} location
  * @property {() => boolean} tryLock takes the lock that excludes other writers, if none has it
  * @property {() => void} unlock
  * @property {() => fs.Stats} status of the open file; uses synchronous I/O
+ * @property {Io} io with promises
+ *
+ * @typedef {object} Io for operations on a whole log: opening, recovery, verifying. Operations per record or per block use the callbacks
+ * @property {() => Promise<void>} open
+ * @property {() => Promise<number>} size in bytes
+ * @property {(offset: number, size: number) => Promise<Buffer>} read
+ * @property {(offset: number, data: Buffer) => Promise<void>} write
+ * @property {(offset: number) => Promise<void>} truncate
+ * @property {(offset: number, length: number) => Promise<void>} punch
+ * @property {() => Promise<void>} sync
+ * @property {() => Promise<void>} close
+ * @property {() => Promise<void>} checkPath throws if the path no longer leads to the open file
+ * @property {(offset: number, end: number) => Promise<string>} keepCut copies the bytes from `offset` to `end` into a file beside the log
+ * @property {import('./metadata-file').MetadataFile} metadata
  */
 
 /**
@@ -65,61 +73,66 @@ const STAT_BLOCK_SIZE = 512
 function pathFile (filename, { readOnly, lock, blocking = true }) {
   const location = locate(filename, readOnly)
   const opened = new OpenedFile(filename, location, { readOnly, lock })
-  const io = new FileIo(opened, new SyncIoBudget(blocking))
+  const calls = new FileIo(opened, new SyncIoBudget(blocking))
   const status = () => fs.fstatSync(opened.fd)
   const metadata = new MetadataFile(`${location.path}.meta`, location.folder, async () => status())
-  /** @type {LogFile['readMany']} */
-  const readMany = (offset, sizes, into, cb) => io.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb)
-  /** @type {LogFile['read']} */
-  const read = (offset, size, cb) => {
-    const data = Buffer.allocUnsafeSlow(size)
-    io.readInto(offset, [data], (err) => err ? cb(err) : cb(null, data), opened.current)
-  }
-  /** @type {LogFile['write']} */
-  const write = (offset, data, cb) => io.writeMany(offset, [data], cb)
-  const holes = new Holes(() => opened.fd, (offset, data) => promised(cb => write(offset, data, cb)))
-
-  return {
+  const holes = new Holes(() => opened.fd, (offset, data) => promised(cb => calls.writeMany(offset, [data], cb)))
+  /** @type {LogFile} */
+  const file = {
     filename,
     location,
     metadata,
     status,
-    open: callbackify(() => opened.open()),
-    // a size from `fstat` is a floating point number to V8, and so would be every offset computed from it
-    size: (cb) => io.call(done => fs.fstat(opened.fd, done), (err, stats) => err ? cb(err) : cb(null, Math.floor(stats.size))),
-    read,
-    readSmall: (offset, size, isShared, cb) => io.readSmall(offset, size, isShared, cb),
-    readMany,
-    write,
-    writeMany: (offset, buffers, cb) => io.writeMany(offset, buffers, cb),
-    truncate: (offset, cb) => io.call(done => fs.ftruncate(opened.fd, offset, done), cb),
-    sync: (cb) => io.sync(cb),
-    punch: (offset, length, cb) => io.call(done => holes.punch(offset, length).then(() => done(null), done), cb),
+    read: (offset, size, cb) => {
+      const data = Buffer.allocUnsafeSlow(size)
+      calls.readInto(offset, [data], (err) => err ? cb(err) : cb(null, data), opened.current)
+    },
+    readSmall: (offset, size, isShared, cb) => calls.readSmall(offset, size, isShared, cb),
+    readMany: (offset, sizes, into, cb) => calls.readInto(offset, into ?? sizes.map(size => Buffer.allocUnsafeSlow(size)), cb),
+    write: (offset, data, cb) => calls.writeMany(offset, [data], cb),
+    writeMany: (offset, buffers, cb) => calls.writeMany(offset, buffers, cb),
+    truncate: (offset, cb) => calls.call(done => fs.ftruncate(opened.fd, offset, done), cb),
+    sync: (cb) => calls.sync(cb),
+    punch: (offset, length, cb) => calls.call(done => holes.punch(offset, length).then(() => done(null), done), cb),
     canPunch: () => holes.arePossible,
-    allocated: () => opened.identity.ino === 0n || io.isClosing ? null : allocatedBytes(status),
-    checkPath: (cb) => io.checkPath(cb),
+    allocated: () => opened.identity.ino === 0n || calls.isClosing ? null : allocatedBytes(status),
+    checkPath: (cb) => calls.checkPath(cb),
     prepareSuccessor: (fd) => opened.prepareSuccessor(fd),
     forgetSuccessor: () => opened.forgetSuccessor(),
     openSuccessor: () => opened.openSuccessor(),
     moveTo: (fd, base) => opened.moveTo(fd, base),
     tryLock: () => {
       const isOwned = opened.tryLock()
-      if (isOwned) io.startRecovery()
+      if (isOwned) calls.startRecovery()
       return isOwned
     },
     unlock: () => {
       // another process may replace it
       metadata.release()
       opened.unlock()
-      io.giveUpRecovery()
+      calls.giveUpRecovery()
     },
-    keepCut: callbackify((/** @type {number} */ offset, /** @type {number} */ end) => writeCutFile((at, size) => promised(cb => read(at, size, cb)), location, offset, end)),
     watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
-    close: (cb) => io.close(() => callbackify(async () => {
-      await metadata.close().catch(() => {})
-      await opened.close()
-    })(cb))
+    io: {
+      metadata,
+      open: () => opened.open(),
+      // a size from `fstat` is a floating point number to V8, and so would be every offset computed from it
+      size: () => promised(cb => calls.call(done => fs.fstat(opened.fd, done), (err, stats) => err ? cb(err) : cb(null, Math.floor(stats.size)))),
+      read: (offset, size) => promised(cb => file.read(offset, size, cb)),
+      write: (offset, data) => promised(cb => file.write(offset, data, cb)),
+      truncate: (offset) => promised(cb => file.truncate(offset, cb)),
+      punch: (offset, length) => promised(cb => file.punch(offset, length, cb)),
+      sync: () => promised(cb => file.sync(cb)),
+      checkPath: () => promised(cb => file.checkPath(cb)),
+      keepCut: (offset, end) => writeCutFile(file.io.read, location, offset, end),
+      close: async () => {
+        await new Promise(resolve => calls.close(() => resolve(null)))
+        await metadata.close().catch(() => {})
+        await opened.close()
+      }
+    }
   }
+  return file
 }
 
 /**

@@ -4,7 +4,6 @@
 // becomes durable, lists deletions until the file has them, and says where the log starts. One change at a time.
 
 const { randomUUID } = require('crypto')
-const { promises } = require('../storage/promisified-file')
 const { blockBefore, tieAt } = require('../recovery/belonging')
 
 /**
@@ -42,7 +41,7 @@ class MetadataKeeper {
   constructor (file, blockSize, { start, generation }, progress, { listClients, freed }) {
     this.file = file
     this.metadata = file.metadata
-    this.read = promises(file).read
+    this.read = file.io.read
     this.blockSize = blockSize
     this.start = start
     this.generation = generation

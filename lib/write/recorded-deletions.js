@@ -6,7 +6,6 @@
 const { promised } = require('../callbacks')
 const { patchesOf } = require('../format/deletions')
 const { writePatch } = require('../recovery/free-blocks')
-const { promises } = require('../storage/promisified-file')
 
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
@@ -19,7 +18,7 @@ class RecordedDeletions {
    */
   constructor (writer) {
     this.writer = writer
-    this.io = promises(writer.file)
+    this.io = writer.file.io
     this.blocks = writer.blocks
     /** By block. @type {Map<number, Deletion[]>} */
     this.pending = new Map()

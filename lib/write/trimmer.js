@@ -15,7 +15,6 @@ const { promised } = require('../callbacks')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { punchHead } = require('../recovery/free-blocks')
-const { promises } = require('../storage/promisified-file')
 
 /** Bytes that are freed at a time, so that appends do not wait long. */
 const SLICE_SIZE = 16 * 1024 * 1024
@@ -33,7 +32,7 @@ class Trimmer {
   /** @param {import('../write/writer').Writer} writer */
   constructor (writer) {
     this.writer = writer
-    this.io = promises(writer.file)
+    this.io = writer.file.io
     this.blocks = writer.blocks
     this.punched = this.zeros = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */

@@ -176,10 +176,10 @@ test('a healthy log is not reported as torn while an atomic batch is synced', as
   const made = pathFile(file, { readOnly: false, lock: true })
   const reports = []
   let isWatched = false
-  const log = promises(createLog({
-    ...made,
-    sync: (cb) => (isWatched ? verifyAgain() : Promise.resolve()).then(() => made.sync(cb))
-  }, settingsOf({ blockSize: 256 })))
+  const { sync } = made
+  const log = promises(createLog(Object.assign(made, {
+    sync: (cb) => (isWatched ? verifyAgain() : Promise.resolve()).then(() => sync(cb))
+  }), settingsOf({ blockSize: 256 })))
   await log.append('first')
   isWatched = true
   await log.append(['two', 'three', 'four'], { atomic: true })

@@ -318,12 +318,12 @@ function gatedReader (file, isReadGated = true) {
     await opened
     run()
   }
-  const log = wrap(createLog({
-    ...made,
+  const { readSmall, sync } = made
+  const log = wrap(createLog(Object.assign(made, {
     // what the reader needs to follow compactions, too
-    readSmall: (offset, size, isShared, cb) => isReadGated ? pass(() => made.readSmall(offset, size, isShared, cb)) : made.readSmall(offset, size, isShared, cb),
-    sync: (cb) => pass(() => made.sync(cb))
-  }, settingsOf({ readOnly: true, cacheSize: 0 })))
+    readSmall: (offset, size, isShared, cb) => isReadGated ? pass(() => readSmall(offset, size, isShared, cb)) : readSmall(offset, size, isShared, cb),
+    sync: (cb) => pass(() => sync(cb))
+  }), settingsOf({ readOnly: true, cacheSize: 0 })))
   return { log, gate }
 }
 

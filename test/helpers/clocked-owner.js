@@ -23,9 +23,30 @@ async function openOwner (t, { steps = () => ({}), waits = true, options = {} } 
   const settings = settingsOf({ blockSize: BLOCK_SIZE, shared: true, ...options })
   const clock = new ShiftedClock()
   const made = pathFile(file, { ...settings, lock: false })
-  const owner = promises(createLog({ ...made, ...steps(made) }, settings, clock))
+  const owner = promises(createLog(Object.assign(made, steps({ ...made })), settings, clock))
   if (waits) await owner.onReady()
   return { file, owner, clock, stats: () => owner.log.stats() }
+}
+
+/** An opening that waits, with the log's file open, until it is released: `steps` is for `openOwner`. */
+function holdOpening () {
+  let release = () => {}
+  const released = new Promise(resolve => { release = () => resolve(null) })
+  const opening = {
+    isAsked: false,
+    release,
+    steps: (/** @type {any} */ { io }) => ({
+      io: {
+        ...io,
+        size: async () => {
+          opening.isAsked = true
+          await released
+          return io.size()
+        }
+      }
+    })
+  }
+  return opening
 }
 
 /** Writes of the owner that wait until they are released: `steps` is for `openOwner`. */
@@ -43,4 +64,4 @@ function holdWrites () {
   }
 }
 
-module.exports = { openOwner, holdWrites, BLOCK_SIZE }
+module.exports = { BLOCK_SIZE, holdOpening, holdWrites, openOwner }

@@ -43,10 +43,10 @@ function writerOf (file, options, first = 1, size = undefined) {
  */
 function watched (file, beforePoll, options = {}) {
   const made = pathFile(file, { readOnly: true, lock: false })
-  const { metadata } = made
+  const { metadata, checkPath } = made
   const peek = metadata.peek.bind(metadata)
   metadata.peek = () => beforePoll().then(peek)
-  return createLog({ ...made, checkPath: (cb) => beforePoll().then(() => made.checkPath(cb)) }, settingsOf({ readOnly: true, ...options }))
+  return createLog(Object.assign(made, { checkPath: (cb) => beforePoll().then(() => checkPath(cb)) }), settingsOf({ readOnly: true, ...options }))
 }
 
 /**

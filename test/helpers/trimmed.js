@@ -29,6 +29,7 @@ function writeTrimmed (file, bytes, blockSize, base) {
  */
 function countedFile (file, { readOnly = true } = {}) {
   const made = pathFile(file, { readOnly, lock: false })
+  const plain = { ...made }
   const count = { reads: 0, bytes: 0, least: Infinity }
   const counted = (offset, size) => {
     count.reads++
@@ -37,12 +38,11 @@ function countedFile (file, { readOnly = true } = {}) {
   }
   return {
     count,
-    file: {
-      ...made,
-      read: (offset, size, cb) => { counted(offset, size); made.read(offset, size, cb) },
-      readSmall: (offset, size, isShared, cb) => { counted(offset, size); made.readSmall(offset, size, isShared, cb) },
-      readMany: (offset, sizes, into, cb) => { counted(offset, sizes.reduce((sum, size) => sum + size, 0)); made.readMany(offset, sizes, into, cb) }
-    }
+    file: Object.assign(made, {
+      read: (offset, size, cb) => { counted(offset, size); plain.read(offset, size, cb) },
+      readSmall: (offset, size, isShared, cb) => { counted(offset, size); plain.readSmall(offset, size, isShared, cb) },
+      readMany: (offset, sizes, into, cb) => { counted(offset, sizes.reduce((sum, size) => sum + size, 0)); plain.readMany(offset, sizes, into, cb) }
+    })
   }
 }
 

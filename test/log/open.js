@@ -183,7 +183,7 @@ test('every call fails with the error of a file that cannot be opened or read', 
   for (const what of ['open', 'size', 'read']) {
     const settings = settingsOf({})
     const file = pathFile(newFile(tailOf([dataOf(50)])), settings)
-    file[what] = (...args) => args.pop()(Object.assign(new Error('no'), { code: 'EIO' }))
+    file.io[what] = async () => { throw Object.assign(new Error('no'), { code: 'EIO' }) }
     await everyCallFails(t, createLog(file, settings), 'EIO')
   }
 })

@@ -5,7 +5,6 @@
 const test = require('tape')
 const fc = require('fast-check')
 const layout = require('../../lib/format/layout')
-const { promises } = require('../../lib/storage/promisified-file')
 const { pathFile } = require('../../lib/storage/path-file')
 const { openExtent, verify } = require('../../lib/maintenance/verify')
 const { copyRecords } = require('../../lib/maintenance/copy')
@@ -55,7 +54,7 @@ function logOf (blocks, tail, checksum) {
  */
 async function copyOf (bytes) {
   const extent = await openExtent(pathFile(newFile(bytes), { readOnly: true }), true)
-  const target = promises(pathFile(newFile(), { readOnly: false }))
+  const { io: target } = pathFile(newFile(), { readOnly: false })
   await target.open()
   const copied = await copyRecords(extent, target)
   const result = copied.size === 0 ? Buffer.alloc(0) : await target.read(0, copied.size)

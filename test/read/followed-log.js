@@ -64,9 +64,9 @@ function compared (follower) {
 
 test('a block that may have been rewritten while it was read is not taken as it was found if FILE.meta cannot be read', async (t) => {
   const io = /** @type {any} */ ({ metadata: { read: async () => { throw Object.assign(new Error('the disk fails'), { code: 'EIO' }) } } })
-  const file = FILE
+  const file = { ...FILE, io }
   const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
-  const follower = blocks.follower = new Follower(file, io, blocks, /** @type {any} */ ({}))
+  const follower = blocks.follower = new Follower(file, blocks, /** @type {any} */ ({}))
   follower.log.state = 'a'
   t.equal(await compared(follower).catch(err => err.code), 'EIO')
 })
@@ -85,9 +85,9 @@ test('what a reader repeats because it has failed keeps the process alive only w
     clearTimeout: (/** @type {any} */ timer) => { timers = timers.filter(other => other !== timer) }
   })
   const io = /** @type {any} */ ({ checkPath: async () => { throw Object.assign(new Error('too many open files'), { code: 'EMFILE' }) } })
-  const file = FILE
+  const file = { ...FILE, io }
   const blocks = new BlockCache(file, { blockSize: 128, checksum: true, cacheSize: 0 })
-  const follower = new Follower(file, io, blocks, /** @type {any} */ ({ isClient: true, clock }))
+  const follower = new Follower(file, blocks, /** @type {any} */ ({ isClient: true, clock }))
   const hasFailed = () => new Promise(resolve => { failed = () => resolve(null) })
   follower.isHeld = true
   let failing = hasFailed()

@@ -4,7 +4,7 @@
 
 const test = require('tape')
 const { RawClient, hello, append, ping } = require('../helpers/raw-client')
-const { holdWrites, openOwner } = require('../helpers/clocked-owner')
+const { holdOpening, holdWrites, openOwner } = require('../helpers/clocked-owner')
 const { until } = require('../helpers/followers')
 const { event } = require('../helpers/reading')
 const { runtime } = require('../helpers/runtime')
@@ -18,22 +18,16 @@ function maxOpenFiles () {
 }
 
 test('a client that has said HELLO waits as long as opening the log takes', async (t) => {
-  let release
-  const released = new Promise(resolve => { release = resolve })
-  let isAsked = false
-  const size = (made) => (cb) => {
-    isAsked = true
-    released.then(() => made.size(cb))
-  }
-  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: size(made) }) })
-  await until(() => isAsked)
+  const opening = holdOpening()
+  const { file, owner, clock, stats } = await openOwner(t, { waits: false, steps: opening.steps })
+  await until(() => opening.isAsked)
   const client = new RawClient(file)
   client.send(hello(client.id), ping())
   await client.frame('PONG')
   clock.advance(15_000)
   client.send(ping())
   await until(() => client.count('PONG') === 2 || client.isClosed)
-  release()
+  opening.release()
   await owner.onReady()
   t.ok(await client.frame('WELCOME'))
   t.equal(stats().refused, 0)

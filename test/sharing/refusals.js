@@ -6,7 +6,7 @@
 const test = require('tape')
 const FlumeLog = require('../..')
 const { RawClient, hello, append, framed, ask, del, ping, bye, frame, json, u32, u64 } = require('../helpers/raw-client')
-const { BLOCK_SIZE, holdWrites, openOwner } = require('../helpers/clocked-owner')
+const { BLOCK_SIZE, holdOpening, holdWrites, openOwner } = require('../helpers/clocked-owner')
 const { until } = require('../helpers/followers')
 const { numbered, numberOf } = require('../helpers/numbered')
 const { promises } = require('../helpers/promises')
@@ -132,18 +132,12 @@ test('numbers may jump', async (t) => {
 })
 
 test('a client that sends HELLO twice before the log is open is refused', async (t) => {
-  let release
-  const released = new Promise(resolve => { release = resolve })
-  let isAsked = false
-  const size = (made) => (cb) => {
-    isAsked = true
-    released.then(() => made.size(cb))
-  }
-  const { file, owner, stats } = await openOwner(t, { waits: false, steps: (made) => ({ size: size(made) }) })
-  await until(() => isAsked)
+  const opening = holdOpening()
+  const { file, owner, stats } = await openOwner(t, { waits: false, steps: opening.steps })
+  await until(() => opening.isAsked)
   const client = new RawClient(file)
   client.send(hello(Buffer.alloc(8, 1)), hello(Buffer.alloc(8, 2)), ping())
-  await client.frame('PONG').then(() => release())
+  await client.frame('PONG').then(() => opening.release())
   await owner.onReady()
   t.match(await client.refusal(), /HELLO came twice/)
   t.equal(stats().refused, 1)

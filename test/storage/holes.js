@@ -4,7 +4,6 @@
 
 const fs = require('fs')
 const path = require('path')
-const { promisify } = require('util')
 const tape = require('tape')
 const { pathFile } = require('../../lib/storage/path-file')
 const { testFolder } = require('../helpers/folder')
@@ -17,25 +16,25 @@ const WITHOUT_NATIVE_PART = path.join(__dirname, '../helpers/programs/without-na
 tape('a range that is punched reads as zeros, and all around it stays', async (t) => {
   for (const [offset, length] of [[0, PAGE], [PAGE, 3 * PAGE], [100, 5 * PAGE], [PAGE - 1, PAGE + 2], [10, 20], [PAGE - 1, 2], [0, 16 * PAGE], [5, 0]]) {
     const { file, filename, bytes } = await filled(t, 16 * PAGE)
-    await promisify(file.punch)(offset, length)
-    await promisify(file.sync)()
+    await file.io.punch(offset, length)
+    await file.io.sync()
     bytes.fill(0, offset, offset + length)
     t.ok(fs.readFileSync(filename).equals(bytes), `${length} bytes at ${offset}`)
-    await promisify(file.close)()
+    await file.io.close()
   }
 })
 
 tape('it takes no space any more where the file can have holes, and the size stays', async (t) => {
   const { file, filename } = await filled(t, 64 * PAGE)
-  await promisify(file.sync)()
+  await file.io.sync()
   const before = fs.statSync(filename)
-  await promisify(file.punch)(PAGE + 1, 60 * PAGE)
+  await file.io.punch(PAGE + 1, 60 * PAGE)
   const after = fs.statSync(filename)
   t.equal(after.size, before.size)
   t.equal(typeof file.canPunch(), 'boolean', 'now it is known whether it can')
   t.equal(before.blocks - after.blocks, file.canPunch() ? 59 * PAGE / 512 : 0, 'what is freed are the whole pages')
   if (process.platform === 'linux' && isNode) t.equal(file.canPunch(), true)
-  await promisify(file.close)()
+  await file.io.close()
 })
 
 tape('without anything to punch holes with, zeros are written', async (t) => {
@@ -48,17 +47,17 @@ tape('without anything to punch holes with, zeros are written', async (t) => {
 
 tape('a file is closed when what is being punched is done', async (t) => {
   const { file, filename, bytes } = await filled(t, 16 * PAGE)
-  const punched = promisify(file.punch)(0, 8 * PAGE)
-  await Promise.all([promisify(file.close)(), punched])
+  const punched = file.io.punch(0, 8 * PAGE)
+  await Promise.all([file.io.close(), punched])
   t.ok(fs.readFileSync(filename).equals(bytes.fill(0, 0, 8 * PAGE)))
-  t.equal(await promisify(file.punch)(0, PAGE).then(() => null, ({ code }) => code), 'flumelog:closed', 'and nothing after that')
+  t.equal(await file.io.punch(0, PAGE).then(() => null, ({ code }) => code), 'flumelog:closed', 'and nothing after that')
 })
 
 async function filled (t, size) {
   const filename = testFolder(t)('log')
   const file = pathFile(filename, { readOnly: false, lock: false })
-  await promisify(file.open)()
+  await file.io.open()
   const bytes = Buffer.alloc(size, 7)
-  await promisify(file.write)(0, bytes)
+  await file.io.write(0, bytes)
   return { file, filename, bytes }
 }

@@ -167,12 +167,12 @@ test('checkPath tells whether the path still leads to the open file', async (t) 
   }
   for (const [what, [change, message]] of Object.entries(cases)) {
     const log = pathFile(file('log'), { readOnly: false, lock: true })
-    await promisify(log.open)()
+    await log.io.open()
     change()
-    const err = await promisify(log.checkPath)().then(() => null, err => err)
+    const err = await log.io.checkPath().then(() => null, err => err)
     t.equal(err?.code ?? null, message === null ? null : 'flumelog:replaced', what)
     if (message !== null) t.match(err.message, message)
-    await promisify(log.close)()
+    await log.io.close()
   }
   fs.rmSync(path.dirname(file('log')) + '-moved', { recursive: true })
 })
