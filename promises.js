@@ -6,7 +6,7 @@
 // A log with promises and async iterators: a thin wrapper of the log with callbacks.
 
 const openFlumeLog = require('./index')
-const { resultOf } = require('./lib/callbacks')
+const { promised } = require('./lib/callbacks')
 const errors = require('./lib/errors')
 const { logBehind } = require('./lib/log-behind')
 const { replace } = require('./lib/replaceable')
@@ -272,7 +272,7 @@ class FlumeLog {
    * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
    */
   backup (target, options = {}) {
-    return resultOf(cb => this.flumelog.backup(target, options, cb))
+    return promised(cb => this.flumelog.backup(target, options, cb))
   }
 
   /**
@@ -351,7 +351,7 @@ class FlumeLog {
    * @returns {Promise<import('./lib/space/types').Compacted>} Rejects, with the log as it was, as the log with callbacks does
    */
   compact (options = {}) {
-    return resultOf(cb => this.flumelog.compact(options, cb))
+    return promised(cb => this.flumelog.compact(options, cb))
   }
 
   /**

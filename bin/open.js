@@ -3,7 +3,7 @@
 // Opens a log for a command, with promises.
 
 const FlumeLog = require('..')
-const { promised, resultOf } = require('../lib/callbacks')
+const { promised } = require('../lib/callbacks')
 const { VERIFY, advise, reportRecovery } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
@@ -38,7 +38,7 @@ async function openToWrite (file, options, quiet) {
  * @returns {Promise<import('../lib/log').Cut | null>}
  */
 async function ready (log) {
-  return (await resultOf(cb => log.onReady(cb))) ?? null
+  return (await promised(cb => log.onReady(cb))) ?? null
 }
 
 /**
@@ -48,7 +48,7 @@ async function ready (log) {
  */
 async function recordAt (log, seq) {
   try {
-    return await resultOf(cb => log.get(seq, cb))
+    return await promised(cb => log.get(seq, cb))
   } catch (err) {
     const advised = advise(err, 'flumelog:not-found', 'use flumelog dump --seqs to list the offsets')
     throw advise(advised, 'flumelog:corrupt', `use ${VERIFY}`)

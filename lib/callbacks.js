@@ -60,11 +60,14 @@ function optional (cb) {
 
 /**
  * @template T
- * @param {(cb: (err?: Error | null, result?: T) => void) => void} start
- * @returns {Promise<T>} what `start` calls back, as a promise
+ * @param {(cb: (err?: any, result?: T) => void) => void} start
+ * @returns {Promise<T>} what `start` calls back, as a promise; rejected with the reason itself of what calls back with `callBack`
  */
 function promised (start) {
-  return new Promise((resolve, reject) => start((err, result) => err ? reject(err) : resolve(/** @type {T} */ (result))))
+  return new Promise((resolve, reject) => start((err, result) => {
+    if (err) reject(err.code === 'ERR_FALSY_VALUE_REJECTION' ? err.reason : err)
+    else resolve(/** @type {T} */ (result))
+  }))
 }
 
 /**
@@ -80,16 +83,4 @@ function callBack (promise, cb) {
   })
 }
 
-/**
- * @template T
- * @param {(cb: (err: any, result?: T) => void) => void} start of what calls back with `callBack`
- * @returns {Promise<T>} rejected with the reason itself
- */
-function resultOf (start) {
-  return new Promise((resolve, reject) => start((err, result) => {
-    if (err) reject(err.code === 'ERR_FALSY_VALUE_REJECTION' ? err.reason : err)
-    else resolve(/** @type {T} */ (result))
-  }))
-}
-
-module.exports = { callAll, callBack, promised, resultOf, rethrowLater, mustBeFunction, optional }
+module.exports = { callAll, callBack, promised, rethrowLater, mustBeFunction, optional }

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { resultOf } = require('../../lib/callbacks')
+const { promised } = require('../../lib/callbacks')
 const { fileName, fileToCreate } = require('../arguments')
 const { UserError, explain } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
@@ -49,7 +49,7 @@ async function backup (file, target, { full = false, json, quiet }) {
   const log = await openToRead(file)
   try {
     /** @type {BackedUp} */
-    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => resultOf(cb => log.backup(target, { full, onProgress, signal }, cb)), { quiet }), {
+    const result = await untilInterrupted(target, (signal) => withProgress((onProgress) => promised(cb => log.backup(target, { full, onProgress, signal }, cb)), { quiet }), {
       left: () => fs.existsSync(target) ? 'the earlier backup is as it was; the same command starts over' : 'nothing is left of it; the same command starts over'
     })
     printResult({ json, quiet }, target, describe(result), { file, target, ...result })

@@ -2,7 +2,7 @@
 
 // flumelog compact: rewrites a log without its deleted records.
 
-const { resultOf } = require('../../lib/callbacks')
+const { promised } = require('../../lib/callbacks')
 const { fileToWrite } = require('../arguments')
 const { FRAME_SIZE } = require('../../lib/format/layout')
 const { UserError, codeOf, writeStderr } = require('../errors')
@@ -99,7 +99,7 @@ async function compacted (file, signal, quiet, onopen) {
   onopen(log.role)
   const bar = quiet ? null : byteProgress('compacting')
   try {
-    return await resultOf(cb => log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, cb))
+    return await promised(cb => log.compact({ signal, onProgress: ({ bytes, total }) => bar?.update(bytes, total) }, cb))
   } finally {
     bar?.stop()
     await close(log)

@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { resultOf } = require('../../lib/callbacks')
+const { promised } = require('../../lib/callbacks')
 const { deleteCursor } = require('../../lib/cursors/cursor-file')
 const { cursorNames, cursorPath } = require('../../lib/cursors/cursor-name')
 const { cursorName, fileName } = require('../arguments')
@@ -64,7 +64,7 @@ async function list (file, json) {
     const { size: end } = log.stats()
     const rows = []
     /** @type {CursorInfo[]} */
-    const infos = await resultOf(cb => log.cursors(cb))
+    const infos = await promised(cb => log.cursors(cb))
     for (const info of infos) rows.push({ ...info, lag: await lagOf(log, info.seq, end) })
     if (json) process.stdout.write(JSON.stringify({ file, end, cursors: rows }, null, 2) + '\n')
     else if (rows.length === 0) printResult({}, file, 'no cursors', {})

@@ -3,7 +3,7 @@
 // flumelog trim: removes blocks at the head of a log; on a terminal, it asks first.
 
 const { InvalidArgumentError } = require('commander')
-const { resultOf } = require('../../lib/callbacks')
+const { promised } = require('../../lib/callbacks')
 const { fileToWrite, natural, positive } = require('../arguments')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
@@ -103,7 +103,7 @@ async function trim (file, options, command) {
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {
     /** @type {number} */
-    const now = await resultOf(cb => log.trim({ lt: before }, cb))
+    const now = await promised(cb => log.trim({ lt: before }, cb))
     printResult(options, file, now <= start
       ? `nothing to trim any more: the log starts at offset ${now}`
       : `trimmed ${size(now - start)}: the log starts at offset ${now}${where}`, { file, bytes: Math.max(0, now - start), start: now, role: log.role })

@@ -2,7 +2,7 @@
 
 // The blocks of an open log as its readers see them, corrupt ones too.
 
-const { promised, resultOf } = require('../callbacks')
+const { promised } = require('../callbacks')
 const errors = require('../errors')
 const { format } = require('../format-value')
 const { logBehind } = require('../log')
@@ -212,7 +212,7 @@ class LogBlocks {
    * @returns {Promise<number>} seq of the last one
    */
   append (records) {
-    return resultOf(cb => this.#log.appending.appendEncoded(records, cb))
+    return promised(cb => this.#log.appending.appendEncoded(records, cb))
   }
 
   /** @returns {Promise<number>} the size of the file in bytes */
