@@ -170,4 +170,4 @@ function showDeleted (extent, block) {
   Object.assign(block, scan(extent, block.offset, buffer))
 }
 
-module.exports = { pieces }
+module.exports = { pieces, showDeleted }

@@ -2,10 +2,8 @@
 
 // Makes a valid log from a corrupt one. Every record keeps its offset: one deleted record takes the place of each corrupt block.
 
-const { writeChecksum } = require('../format/checksum')
 const { holeOf } = require('../format/hole')
-const layout = require('../format/layout')
-const { pieces } = require('./blocks')
+const { pieces, showDeleted } = require('./blocks')
 const { noCounts, tally } = require('./counts')
 const { corruptRange, addRange } = require('./ranges')
 
@@ -38,7 +36,7 @@ async function copyRecords (extent, target, onprogress) {
     for (const block of blocks) {
       if (block.problem !== null) {
         addRange(copied.lost, corruptRange(block))
-        blankBlock(block)
+        showDeleted(extent, block)
       }
       tally(copied.counts, block.buffer, block.end)
     }
@@ -47,19 +45,6 @@ async function copyRecords (extent, target, onprogress) {
     if (onprogress) onprogress(copied.size - start, end - start)
   }
   return copied
-}
-
-/**
- * Replaces the contents of a block by one deleted record.
- * @param {import('./blocks').ScannedBlock} block
- */
-function blankBlock (block) {
-  const { buffer, sealed } = block
-  block.end = sealed ? buffer.length - layout.paddingSize(true) : buffer.length
-  layout.writeRecord(buffer, 0, Buffer.alloc(block.end - layout.FRAME_SIZE))
-  if (!sealed) return
-  layout.seal(buffer, block.end)
-  writeChecksum(buffer)
 }
 
 module.exports = { copyRecords }
