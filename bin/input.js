@@ -3,11 +3,14 @@
 // Reads standard input in chunks.
 
 const fs = require('fs')
+const { promisify } = require('util')
 
 /** Bytes per read of a file. A stream reads 64 KiB at a time, and each read is a round trip to the thread pool. */
 const CHUNK_SIZE = 256 * 1024
 /** Milliseconds within which a signal reaches all programs of a pipeline. */
 const SIGNAL_TIME = 50
+
+const read = promisify(fs.read)
 
 class Input {
   constructor () {
@@ -54,27 +57,17 @@ class Input {
 async function * chunksOfFile (fd) {
   /** @type {Buffer} */
   let unused = Buffer.allocUnsafeSlow(CHUNK_SIZE)
-  let next = read(fd, Buffer.allocUnsafeSlow(CHUNK_SIZE))
+  /** @type {Promise<{ bytesRead: number, buffer: Buffer }>} */
+  let next = read(fd, Buffer.allocUnsafeSlow(CHUNK_SIZE), 0, CHUNK_SIZE, null)
   for (;;) {
-    const { buffer, length } = await next
-    if (length === 0) return
-    next = read(fd, unused)
+    const { buffer, bytesRead } = await next
+    if (bytesRead === 0) return
+    next = read(fd, unused, 0, CHUNK_SIZE, null)
     // its error is handled when it is awaited, if it is
     next.catch(() => {})
-    yield buffer.subarray(0, length)
+    yield buffer.subarray(0, bytesRead)
     unused = buffer
   }
-}
-
-/**
- * @param {number} fd
- * @param {Buffer} buffer
- * @returns {Promise<{ buffer: Buffer, length: number }>} length: 0 at the end
- */
-function read (fd, buffer) {
-  return new Promise((resolve, reject) => {
-    fs.read(fd, buffer, 0, buffer.length, null, (err, length) => err ? reject(err) : resolve({ buffer, length }))
-  })
 }
 
 /**

@@ -152,9 +152,8 @@
  * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
  *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
  * @property {import('./overloads').Compact} compact copies the log without its deleted records into another file, which takes its place: seqs
- *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress, with
- *   `shared`; `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; what
- *   `keep` throws; the reason of the signal
+ *   change. Appends, reads and streams go on meanwhile. Errors, with the log as it was: `flumelog:invalid` if a compaction is in progress;
+ *   `flumelog:corrupt` if a block is corrupt; `ENOSPC`; `flumelog:read-only`; `flumelog:closed`; the reason of the signal
  * @property {(listener: (map: import('./space/types').CompactionMap) => void) => () => void} onCompact calls a listener after each compaction,
  *   with a map from the seqs before to those since; returns a function that removes it
  * @property {(options: import('./space/types').TrimOptions, cb?: Trimmed) => void} trim removes whole blocks at the head of the log, of which
@@ -172,8 +171,6 @@
  * @property {(cb: Done) => void} onDrain called when everything appended so far is written
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
- * @property {import('./overloads').Backup} backup copies the log, which can be used meanwhile, to a file that is a valid log, or brings an earlier
- *   backup up to date
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
  * @property {Methods} methods those that flumedb exposes
  */
