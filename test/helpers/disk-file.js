@@ -21,20 +21,19 @@ function allocate (size) {
 }
 
 class DiskFile {
-  constructor (bytes = Buffer.alloc(0)) {
-    this.length = bytes.length
+  constructor () {
+    this.length = 0
     /** Number -> bytes. @type {Map<number, Buffer>} */
     this.chunks = new Map()
-    this.put(0, bytes)
     /** how often the file was changed */
     this.version = 0
     /** page number -> what it was since the last sync, the synced one first, each with its version */
     this.pages = new Map()
-    this.lengths = [{ version: 0, value: bytes.length }]
+    this.lengths = [{ version: 0, value: 0 }]
     /** Pages that a failed fsync has marked as clean, each with the version until then: no fsync writes them until they are changed. @type {Map<number, number>} */
     this.unwritten = new Map()
     /** Appended bytes up to here were in the file when an fsync that has succeeded was called. */
-    this.syncedLength = bytes.length
+    this.syncedLength = 0
     /** An fsync has failed: what it has not made durable, none does. */
     this.isBroken = false
   }
@@ -151,26 +150,6 @@ class DiskFile {
       const last = versions.findLast(one => one.version <= version)
       if (last !== undefined && last !== versions[0]) this.unwritten.set(number, last.version)
     }
-  }
-
-  /**
-   * @param {number} offset
-   * @param {Buffer} data
-   * @param {number} pageSize
-   * @returns {boolean} whether these bytes are there after a power cut, whatever versions it leaves
-   */
-  isDurable (offset, data, pageSize) {
-    const end = offset + data.length
-    if (this.lengths.some(({ value }) => value < end)) return false
-    for (let number = Math.floor(offset / pageSize); number * pageSize < end; number++) {
-      const from = Math.max(offset, number * pageSize)
-      const to = Math.min(end, (number + 1) * pageSize)
-      const wanted = data.subarray(from - offset, to - offset)
-      const versions = this.pages.get(number)
-      const holds = ({ value }) => value.subarray(from - number * pageSize, to - number * pageSize).equals(wanted)
-      if (versions === undefined ? !this.read(from, to - from).equals(wanted) : !versions.every(holds)) return false
-    }
-    return true
   }
 
   /** @returns {DiskFile} that changes by itself from now on */

@@ -16,7 +16,6 @@ const { exports: entries } = require('../../package.json')
 
 /**
  * @typedef {object} Options
- * @property {string[]} [modules] other packages that the README's examples require
  * @property {boolean} [examples] false: another test runs those of the README
  * @property {(t: import('tape').Test, project: string) => void | Promise<void>} [use] uses the installed package by its command
  */
@@ -25,7 +24,7 @@ const { exports: entries } = require('../../package.json')
  * @param {string} directory in packages/
  * @param {Options} options
  */
-function testPackage (directory, { modules = [], examples = true, use }) {
+function testPackage (directory, { examples = true, use }) {
   const home = path.join(ROOT, 'packages', directory)
   const { name, bin = {}, dependencies = {}, peerDependencies = {}, engines, license } = manifestOf(directory)
   const sources = ['index.js', 'command.js', ...filesIn(home, 'lib'), ...filesIn(home, 'bin')].filter(file => file.endsWith('.js') && fs.existsSync(path.join(home, file)))
@@ -57,7 +56,7 @@ function testPackage (directory, { modules = [], examples = true, use }) {
   const installed = path.join(project, 'node_modules', name)
 
   tape(`${name}, packed and installed beside the core, has what users need and nothing else`, (t) => {
-    install(packed().tarball, project, modules)
+    install(packed().tarball, project)
     installPackage(directory, project)
     const { files } = packedPackage(directory)
     const names = files.map(file => file.path)

@@ -16,7 +16,6 @@ const { ReplayedFolder } = require('./replayed-folder')
  * @property {number} seed
  * @property {number} cuts how many are tried
  * @property {boolean} [strace] whether calls are recorded by it; default: by wrapping the module `fs`
- * @property {(events: import('./recorded-calls').CallEvent[]) => number} [from] the first event after which to cut
  */
 
 /**
@@ -25,12 +24,11 @@ const { ReplayedFolder } = require('./replayed-folder')
  *   puts what is left into the folder `left`, and says what is wrong with it; `told`: what the program had printed, as JSON, by then
  * @returns {Promise<string | null>} what is wrong
  */
-async function tryPowerCuts ({ folder, root, program, seed, cuts, strace = false, from = () => 0 }, check) {
+async function tryPowerCuts ({ folder, root, program, seed, cuts, strace = false }, check) {
   fs.mkdirSync(root)
   const events = record(program, { strace, output: path.join(folder, 'calls') })
   const random = randomFrom(seed)
-  const first = from(events)
-  const moments = Array.from({ length: cuts }, () => first + random.below(events.length + 1 - first)).sort((a, b) => a - b)
+  const moments = Array.from({ length: cuts }, () => random.below(events.length + 1)).sort((a, b) => a - b)
   const replayed = new ReplayedFolder(root)
   let at = 0
   for (const moment of moments) {

@@ -275,14 +275,6 @@ class Calls {
     setOwner(this.disk.find(absolute(name), 'lchown', false), uid, gid)
   }
 
-  futimes (fd, accessed, modified) {
-    this.file(fd, 'futimes').inode.modified = Number(modified) * 1000 - this.owner.world.epoch
-  }
-
-  utimes (name, accessed, modified) {
-    this.disk.find(absolute(name), 'utimes').modified = Number(modified) * 1000 - this.owner.world.epoch
-  }
-
   readFile (file, options) {
     const encoding = typeof options === 'string' ? options : options?.encoding
     const inode = typeof file === 'number' ? this.file(file, 'read').inode : this.disk.find(absolute(file), 'open')
@@ -332,7 +324,7 @@ class Calls {
 
 /** Number of values behind the error in a callback, for `promisify`. */
 const RESULTS = { read: ['bytesRead', 'buffer'], write: ['bytesWritten', 'buffer'], readv: ['bytesRead', 'buffers'], writev: ['bytesWritten', 'buffers'] }
-const NAMES = ['open', 'close', 'stat', 'lstat', 'fstat', 'statfs', 'mkdir', 'mkdtemp', 'readdir', 'rmdir', 'unlink', 'rm', 'rename', 'link', 'symlink', 'readlink', 'realpath', 'read', 'readv', 'write', 'writev', 'ftruncate', 'fchmod', 'fchown', 'chmod', 'chown', 'lchown', 'futimes', 'utimes', 'readFile', 'writeFile', 'copyFile']
+const NAMES = ['open', 'close', 'stat', 'lstat', 'fstat', 'statfs', 'mkdir', 'mkdtemp', 'readdir', 'rmdir', 'unlink', 'rm', 'rename', 'link', 'symlink', 'readlink', 'realpath', 'read', 'readv', 'write', 'writev', 'ftruncate', 'fchmod', 'fchown', 'chmod', 'chown', 'lchown', 'readFile', 'writeFile', 'copyFile']
 
 /**
  * @param {{ user: import('./process').Process }} modules whose `fs` it is
@@ -421,7 +413,6 @@ class FileHandle {
   truncate (length = 0) { return this.call('ftruncate', length) }
   chmod (mode) { return this.call('fchmod', mode) }
   chown (uid, gid) { return this.call('fchown', uid, gid) }
-  utimes (accessed, modified) { return this.call('futimes', accessed, modified) }
   readv (buffers, position) { return this.call('readv', buffers, position) }
   writev (buffers, position) { return this.call('writev', buffers, position) }
   readFile (options) { return this.call('readFile', options) }
