@@ -130,6 +130,7 @@ class Stream {
   /** @param {Answer} cb of the first read */
   open (cb) {
     this.waiting = cb
+    this.context.streams.add(this)
     this.context.whenOpen((err) => {
       if (this.ended !== null) return
       if (err) return this.finish(err)
@@ -138,7 +139,6 @@ class Stream {
       } catch (err) {
         return this.finish(errors.thrown('an option', err))
       }
-      this.context.streams.add(this)
       this.resume()
     }, greatestBound(this.options))
   }
