@@ -16,11 +16,10 @@
 function positionIn (position, id, map) {
   // a process that has not heard of a compaction gets positions from after it: offsets grow
   if (position.id === id || map === null || map.id !== id || position.next > map.base) return position
-  const isPrevious = map.previousId === position.id
+  if (map.previousId !== position.id) return position
   // what comes next was trimmed: that is an error in this log, too. Offsets grow
-  if (isPrevious && position.next < map.start) return { id, seq: -1, next: map.base - 1, tie: null }
+  if (position.next < map.start) return { id, seq: -1, next: map.base - 1, tie: null }
   if (position.seq === -1) return { id, seq: -1, next: map.base, tie: null }
-  if (!isPrevious) return position
   const seq = map.at(position.seq)
   if (seq !== null) return { id, seq, next: seq + 1, tie: position.tie }
   const before = map.down(position.seq)

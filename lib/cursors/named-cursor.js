@@ -252,11 +252,11 @@ class NamedCursor {
   async find (seq, mayRewind) {
     const { cursors: { id }, log: { reading: { blocks } } } = this
     const current = /** @type {Position} */ (this.next)
+    if (seq === -1 && mayRewind) return this.startOfLog()
     if (seq === null || seq === current.seq) return current
     if (seq < current.seq && !mayRewind) {
       throw errors.invalid(`${this.file.given}: the cursor '${this.name}' is at ${current.seq} already, after ${seq}; commit with rewind: true to go back`)
     }
-    if (seq === -1) return this.startOfLog()
     if (seq < blocks.start) return { id, seq, next: seq + 1, tie: null }
     // if another process writes the log, this one may not have read that far
     if (seq >= blocks.end) await new Promise(resolve => this.log.whenFresh(resolve, seq))

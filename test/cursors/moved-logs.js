@@ -139,6 +139,27 @@ tape('a cursor behind retention says so in a reader that has not heard of a comp
   world.end()
 })
 
+tape('a cursor without a commit that a killed reader has left where it was before two compactions does not pass over what was trimmed between them', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const log = await open(world.start(), '/log', { blockSize: BLOCK_SIZE })
+  await settled(log.append(names(0, 40)))
+  const process = world.start()
+  const reader = await open(process, '/log', { readOnly: true, blockSize: BLOCK_SIZE })
+  await settled(reader.cursor('waiting').ready())
+  await world.run(() => false, 100)
+  world.lostEvents = 1
+  await settled(log.compact())
+  const seqs = await settled(collect(log.flumelog, { values: false }))
+  await settled(log.trim({ lt: seqs[20] }))
+  await settled(log.compact())
+  world.kill(process)
+  t.equal(await codeOf(valuesOf(log.cursor('waiting'))), 'flumelog:invalid')
+  const [first] = await settled(collect(log.flumelog))
+  await settled(log.cursor('waiting').commit(-1, { rewind: true }))
+  t.equal((await settled(valuesOf(log.cursor('waiting'))))[0], String(first.value), 'until it is put somewhere')
+  world.end()
+})
+
 tape('a stream of a reader that was not told of a trim before a compaction ends with an error', async (t) => {
   const { world, open, settled, codeOf } = machine()
   const log = await open(world.start(), '/log', { blockSize: BLOCK_SIZE })
