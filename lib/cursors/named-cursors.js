@@ -133,8 +133,10 @@ class NamedCursors {
       if (position === null) continue
       const filename = cursorPath(this.path, name)
       let held = this.held.get(name)?.cursor
-      // its file may be closed already, in which case it stores nothing more
-      for (; held !== undefined && held.closing !== null; held = this.held.get(name)?.cursor) await new Promise(resolve => held?.close(resolve))
+      // its file may be closed already, in which case it stores nothing more; or another process holds it, and it cannot be opened
+      for (; held !== undefined && (held.closing !== null || !held.isOpen); held = this.held.get(name)?.cursor) {
+        await (held.closing === null ? held.opening.catch(() => {}) : new Promise(resolve => held?.close(resolve)))
+      }
       if (held !== undefined) await promised(cb => held.enqueue(null, { sync: true }, cb))
       // one that nobody holds is written again: its last fsync may have failed
       else if (isHeld && position.id === this.id) await syncCursor(filename)

@@ -31,6 +31,21 @@ for (const isClosed of [false, true]) {
   })
 }
 
+tape('a compaction does not fail for a cursor that another process holds, and that this one tries to open', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const log = await open(world.start())
+  for (let i = 0; i < 3; i++) await settled(log.append(`${i}`))
+  const reader = await open(world.start(), '/log', { readOnly: true })
+  await settled(reader.cursor('mailer').ready())
+  const ready = codeOf(log.cursor('mailer').ready())
+  t.equal(await codeOf(log.compact()), 'ok')
+  t.equal(await ready, 'flumelog:locked')
+  await world.run(() => reader.id === log.id, 1000)
+  t.deepEqual(await settled(valuesOf(reader.cursor('mailer'))), ['0', '1', '2'])
+  t.deepEqual(world.problems, [])
+  world.end()
+})
+
 /** A log whose process was killed when it was compacted, before the file of its cursor was moved. */
 async function interrupted () {
   const m = machine()
