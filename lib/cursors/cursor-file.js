@@ -64,11 +64,12 @@ class CursorFile {
   /**
    * Opens and locks it.
    * @param {Position} initial with which it is created if there is none
+   * @param {(position: Position) => Promise<void>} onread called with what it says, before that is made durable
    */
-  async open (initial) {
+  async open (initial, onread) {
     for (;;) {
       const fd = await open(this.filename, 'r+').catch(nullIfMissing)
-      const isOwn = fd === null ? await this.create(initial) : await this.take(fd)
+      const isOwn = fd === null ? await this.create(initial) : await this.take(fd, onread)
       // otherwise the cursor was deleted, or another process has created it meanwhile
       if (isOwn) return
     }
@@ -76,21 +77,24 @@ class CursorFile {
 
   /**
    * @param {number} fd of the file
+   * @param {(position: Position) => Promise<void>} onread
    * @returns {Promise<boolean>} false: another file is in its place, or none
    */
-  async take (fd) {
+  async take (fd, onread) {
     return await this.own(fd, this.filename, async () => {
       const bytes = await readAll(fd)
       const found = decodeLines(bytes)
       if (found === null) throw errors.corruptCursor(this.given, this.name)
       const { line, index } = found
       if (line.name !== this.name && line.name.toLowerCase() === this.name.toLowerCase()) throw errors.otherCase(this.given, this.name, line.name)
+      const position = { id: line.id, seq: line.seq, next: line.next, tie: line.tie }
+      await onread(position)
       // the process that has written it may have been killed before it was durable, or an fsync may have failed, which marks it as written
       // without writing it (as Linux does)
       await write(fd, bytes, 0, bytes.length, 0)
       await datasync(fd)
       await syncFolder(this.options.folder)
-      this.position = { id: line.id, seq: line.seq, next: line.next, tie: line.tie }
+      this.position = position
       this.number = line.number
       this.durableLine = index
       return true

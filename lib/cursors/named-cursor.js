@@ -88,10 +88,12 @@ class NamedCursor {
       await promised(cb => this.log.whenOpen(cb))
       await previous
       await this.cursors.makeIdDurable()
-      await this.file.open(this.startOfLog())
-      this.position = this.file.position
-      await this.cursors.findMap(this.position.id)
-      this.position = positionIn(this.position, this.cursors.id, this.cursors.map)
+      this.position = this.startOfLog()
+      // from now on, `move` maps it: the log may be compacted twice before the file is durable
+      await this.file.open(this.position, async (position) => {
+        await this.cursors.findMap(position.id)
+        this.position = positionIn(position, this.cursors.id, this.cursors.map)
+      })
       this.isMoved = this.position !== this.file.position
       this.isOpen = true
     } catch (err) {
