@@ -24,7 +24,7 @@ function adopt (remote, id, server) {
     remote.settle()
   }
   // callers ask the writer from now on
-  appender.waiters.unreported = remote.waiters.unreported
+  appender.waiters.before = remote.waiters
   remote.disconnected()
   remote.connected({ blockSize, checksum, window: Infinity, isUnknown, runs: [...client.runs] }, {
     send (items) {

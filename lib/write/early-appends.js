@@ -160,7 +160,7 @@ class EarlyAppends {
     const { appender: { waiters } } = this
     const { length } = waiters.fail(0, error)
     waiters.answer()
-    return length > 0 && waiters.unreported.error === null
+    return length > 0 && waiters.unreported === null
   }
 }
 

@@ -34,8 +34,10 @@ class Waiters {
     /** Answers to give, in order. @type {Array<{ answer: () => void }>} */
     this.ready = []
     this.isAnswering = false
-    /** The first error of an append without a callback that was not reported yet; that of a client and of the owner that it becomes is one. @type {{ error: Error | null }} */
-    this.unreported = { error: null }
+    /** The first error of an append without a callback that was not reported yet. @type {Error | null} */
+    this.unreported = null
+    /** Of a client that has become the owner: those of the calls before all of these, which may fail until they are stored. @type {Waiters | null} */
+    this.before = null
   }
 
   // Calls
@@ -197,14 +199,16 @@ class Waiters {
    * @param {Error} error
    */
   refusedSilently (error) {
-    this.unreported.error ??= error
+    this.unreported ??= error
   }
 
   /** @returns {Error | null} the first error that was not reported yet; the caller reports it */
   takeUntold () {
-    const { error } = this.unreported
-    this.unreported.error = null
-    return error
+    const earlier = this.before?.takeUntold() ?? null
+    if (earlier !== null) return earlier
+    const { unreported } = this
+    this.unreported = null
+    return unreported
   }
 
   // Answers
@@ -216,9 +220,9 @@ class Waiters {
   answerWaits (isOver, failure) {
     const left = []
     for (const wait of this.waits) {
-      const { cb, error } = wait
+      const { cb, error, takesUntold } = wait
       if (!isOver(wait)) left.push(wait)
-      else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure) })
+      else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure ?? (takesUntold ? this.before?.takeUntold() : null) ?? null) })
     }
     this.waits = left
   }

@@ -5,7 +5,7 @@
 
 const tape = require('tape')
 const { codeOf } = require('../helpers/reading')
-const { sharedLog } = require('../helpers/simulator/machine')
+const { pathOf, sharedLog } = require('../helpers/simulator/machine')
 
 const FINE = 'no error, but undefined'
 
@@ -56,6 +56,34 @@ for (const isBefore of [true, false]) {
     await until(() => log.role === 'owner')
     await world.run(() => false, 50)
     t.equal(await settled(codeOf(client.sync())), 'flumelog:conflict', 'by sync')
+    t.equal(await settled(codeOf(client.sync())), FINE, 'once')
+    world.end()
+  })
+}
+
+for (const call of ['drained', 'sync']) {
+  tape(`an append of a client without a callback that cannot be written after a takeover is reported by ${call}, if that is called before it fails`, async (t) => {
+    const { world, process, join, settled, until } = await sharedLog()
+    const successor = world.start()
+    const client = await join(successor)
+    await settled(client.append('second'))
+    process.stop()
+    client.flumelog.append('refused')
+    await world.run(() => false, 20)
+    const { latency } = world
+    let failures = 0
+    world.fault = (caller, name, [fd]) => {
+      if (client.role !== 'owner' || caller !== successor || !name.startsWith('write') || pathOf(successor, fd) !== '/log') return null
+      failures++
+      world.latency = (kind) => kind === 'file' ? 20 : latency.call(world, kind)
+      return 'ENOSPC'
+    }
+    world.kill(process)
+    await until(() => failures > 0)
+    const called = client[call]()
+    t.equal(await settled(codeOf(called)), 'ENOSPC')
+    world.fault = () => null
+    world.latency = latency
     t.equal(await settled(codeOf(client.sync())), FINE, 'once')
     world.end()
   })
