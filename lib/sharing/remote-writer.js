@@ -130,8 +130,8 @@ class RemoteWriter {
     this.lastRequest = 0
     /** Requests that the owner has answered, though readers of this process do not see that yet. */
     this.unseen = 0
-    /** Of the last compaction: an owner may acknowledge with seqs from before. @type {import('../space/offset-map').OffsetMap | null} */
-    this.map = null
+    /** Of the compactions since the last greeting: the next one may acknowledge with seqs from before them. @type {import('../space/offset-map').OffsetMap[]} */
+    this.maps = []
     this.isScheduled = false
     /** Up to this number all is durable, or was refused. */
     this.synced = 0
@@ -316,6 +316,7 @@ class RemoteWriter {
       }
       this.onack(run)
     }
+    this.maps = []
     // what the owner has forgotten of this client might be stored, or not
     if (greeting.isUnknown && this.sent > this.acknowledged) this.giveUp(errors.forgotten(this.filename))
     this.channel = channel
@@ -360,7 +361,7 @@ class RemoteWriter {
         base += blockSize
         position = 0
       }
-      seqs[i] = this.map?.now(base + position) ?? base + position
+      seqs[i] = this.now(base + position)
       this.end = seqs[i] + size
       position += size
       at += size
@@ -380,7 +381,7 @@ class RemoteWriter {
   onconflict ({ first, count, seq, end }) {
     const frame = this.frameOf({ first, count, seq })
     if (frame.after === null) throw errors.protocol(`record ${first} was refused because of its condition, but has none`)
-    const last = this.map?.now(seq) ?? seq
+    const last = this.now(seq)
     // calls without records, in front of it
     this.appender.acknowledge(first - 1, () => this.lastSeq)
     this.remove(frame)
@@ -392,12 +393,20 @@ class RemoteWriter {
   }
 
   /**
+   * @param {number} seq of a record, perhaps from before compactions
+   * @returns {number} the same since, unless the record is gone
+   */
+  now (seq) {
+    return this.maps.reduce((seq, map) => map.now(seq), seq)
+  }
+
+  /**
    * The log is another file now.
    * @param {import('../space/offset-map').OffsetMap} map
    * @param {number} lastSeq of the last record in it
    */
   moved (map, lastSeq) {
-    this.map = map
+    this.maps.push(map)
     this.lastSeq = lastSeq
     this.end = this.toldEnd = 0
     this.refuseRequests(({ op }) => !REPEATABLE.has(op), errors.compacted(this.filename))

@@ -144,7 +144,8 @@ class OffsetMap {
    * @returns {number} the same since, unless the record, or this map, is gone
    */
   now (seq) {
-    return seq === -1 || seq >= this.base || this.fd === -1 ? seq : this.at(seq) ?? seq
+    const isGone = this.fd === -1 && this.loaded === null
+    return seq === -1 || seq >= this.base || isGone ? seq : this.at(seq) ?? seq
   }
 
   /**
