@@ -167,7 +167,8 @@ class Server {
       case 'compact': return callBack(compact(ask.id), cb)
       case 'delete': {
         const problem = problemOf(writer.blocks, ask.seq)
-        return problem === null ? writer.delete(ask.seq, cb) : process.nextTick(cb, problem)
+        // of what was trimmed, the writer says so once that is recorded, so that no crash brings the record back
+        return problem === null || problem.code === 'flumelog:trimmed' ? writer.delete(ask.seq, cb) : process.nextTick(cb, problem)
       }
       case 'deleteRange': {
         const last = Math.min(ask.last, writer.blocks.end - 1)
