@@ -68,7 +68,7 @@ class Owner {
       flush: () => clients.flush(),
       rollBack: (acknowledged) => clients.rollBack(acknowledged),
       move: (distance) => server.moved(distance),
-      whenFollowed: () => server.whenFollowed(settings.timeout),
+      whenFollowed: (signal) => server.whenFollowed(settings.timeout, signal),
       rewritten: () => server.changed(),
       list: (end) => clients.list(end)
     }

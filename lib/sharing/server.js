@@ -8,6 +8,7 @@ const errors = require('../errors')
 const { callBack } = require('../callbacks')
 const { SingleTimer } = require('../clock')
 const { problemOf } = require('../read/get')
+const { onAbort } = require('../signal')
 const frames = require('./frames')
 const { Session } = require('./session')
 
@@ -229,16 +230,20 @@ class Server {
   /**
    * Only the map from before the last compaction is kept, so clients have to follow one before the next.
    * @param {number} timeout milliseconds after which those that do not are left behind
+   * @param {AbortSignal} signal ends the wait
    * @returns {Promise<void>}
    */
-  async whenFollowed (timeout) {
-    if (!this.clients.hasBehind) return
+  async whenFollowed (timeout, signal) {
+    if (!this.clients.hasBehind || signal.aborted) return
     /** @type {import('../clock').Timer | null} */
     let timer = null
+    let stopListening = () => {}
     await new Promise(resolve => {
       this.onfollowed = () => resolve(null)
       timer = this.clock.setTimeout(() => resolve(null), timeout)
+      stopListening = onAbort(signal, () => resolve(null))
     })
+    stopListening()
     this.onfollowed = null
     this.clock.clearTimeout(timer)
   }

@@ -85,7 +85,7 @@ class Compaction {
   async run () {
     const { file, writer } = this
     const { path } = file.location
-    await writer.clients.whenFollowed()
+    await writer.clients.whenFollowed(this.signal)
     // after a failed fsync of the directory, another process may have the lock of the file that took the log's place
     this.throwIfStopped()
     try {

@@ -8,7 +8,7 @@
  * @property {(acknowledged: number) => void} rollBack what they sent is not in the file behind this offset
  * @property {(distance: number) => void} move a compaction moves the log to another file, and what is not
  *   acknowledged by `distance`
- * @property {() => Promise<void>} whenFollowed resolves when all have followed the last compaction
+ * @property {(signal: AbortSignal) => Promise<void>} whenFollowed resolves when all have followed the last compaction, or the signal is aborted
  * @property {() => void} rewritten blocks have changed that they may have read
  * @property {(end?: number) => import('../storage/metadata-text').ClientRuns} list what the next owner has to know of them, of records up to `end`; default: of all
  */
