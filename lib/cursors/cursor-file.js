@@ -63,13 +63,16 @@ class CursorFile {
 
   /**
    * Opens and locks it.
-   * @param {Position} initial with which it is created if there is none
+   * @param {Position | null} initial with which it is created if there is none; null: that is an error
    * @param {(position: Position) => Promise<void>} onread called with what it says, before that is made durable
    */
   async open (initial, onread) {
     for (;;) {
-      const fd = await open(this.filename, 'r+').catch(nullIfMissing)
-      const isOwn = fd === null ? await this.create(initial) : await this.take(fd, onread)
+      const fd = await open(this.filename, 'r+').catch((err) => {
+        if (initial === null) throw err
+        return nullIfMissing(err)
+      })
+      const isOwn = fd === null ? await this.create(/** @type {Position} */ (initial)) : await this.take(fd, onread)
       // otherwise the cursor was deleted, or another process has created it meanwhile
       if (isOwn) return
     }

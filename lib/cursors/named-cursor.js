@@ -38,8 +38,9 @@ class NamedCursor {
    * @param {string} name
    * @param {string} filename
    * @param {Promise<unknown>} previous settled when an earlier one of this name is closed
+   * @param {boolean} [mayCreate] false: if it was deleted, that is an error
    */
-  constructor (cursors, name, filename, previous) {
+  constructor (cursors, name, filename, previous, mayCreate = true) {
     const { log } = cursors
     const { settings, file } = log
     this.cursors = cursors
@@ -76,21 +77,24 @@ class NamedCursor {
     this.closing = null
     this.reader = new CursorReader(this)
     /** Resolves when it is open. */
-    this.opening = this.open(previous)
+    this.opening = this.open(previous, mayCreate)
     this.opening.catch(() => {})
   }
 
   // Opening
 
-  /** @param {Promise<unknown>} previous */
-  async open (previous) {
+  /**
+   * @param {Promise<unknown>} previous
+   * @param {boolean} mayCreate
+   */
+  async open (previous, mayCreate) {
     try {
       await promised(cb => this.log.whenOpen(cb))
       await previous
       await this.cursors.makeIdDurable()
       this.position = this.startOfLog()
       // from now on, `move` maps it: the log may be compacted twice before the file is durable
-      await this.file.open(this.position, async (position) => {
+      await this.file.open(mayCreate ? this.position : null, async (position) => {
         await this.cursors.findMap(position.id)
         this.position = positionIn(position, this.cursors.id, this.cursors.map)
       })

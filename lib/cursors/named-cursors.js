@@ -149,9 +149,9 @@ class NamedCursors {
    * @param {string} filename
    */
   async moveFile (name, filename) {
-    const cursor = new NamedCursor(this, name, filename, Promise.resolve())
-    // another process may hold it by now; otherwise it would be lost in the compaction after this one
-    await cursor.opening.catch((err) => { if (err.code !== 'flumelog:locked') throw err })
+    const cursor = new NamedCursor(this, name, filename, Promise.resolve(), false)
+    // another process may hold it by now, or have deleted it; otherwise it would be lost in the compaction after this one
+    await cursor.opening.catch((err) => { if (err.code !== 'flumelog:locked' && err.code !== 'ENOENT') throw err })
     await promised(cb => cursor.close(cb))
   }
 
