@@ -51,7 +51,9 @@ class CursorReader {
 
   /** Waits until the record at the position is known, which another process may have appended and committed, in another generation of the log. */
   async catchUp () {
-    const { log, position } = this.cursor
+    const { log, cursors, position } = this.cursor
+    // another process may have followed the compaction of this one before it has ended
+    if (position.id !== cursors.id) await log.compacting.current?.ended.catch(() => {})
     await promised(cb => log.whenFresh(cb, this.isChecked ? -1 : position.next - 1))
   }
 
