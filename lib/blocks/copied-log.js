@@ -80,9 +80,7 @@ class CopiedLog extends LogBlocks {
 
   /** @returns {Promise<void>} resolves when they see what another process has published by now */
   async refresh () {
-    const follower = this.#log.state.opened?.follower ?? null
-    if (follower !== null) await promised(cb => follower.catchUp(cb))
-    else await this.ready()
+    await promised(cb => this.#log.whenFresh(cb, Infinity))
   }
 
   /**

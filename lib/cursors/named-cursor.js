@@ -89,8 +89,9 @@ class NamedCursor {
    */
   async open (previous, mayCreate) {
     try {
-      await promised(cb => this.log.whenOpen(cb))
       await previous
+      // one that is created starts where the log does now, of which this process may not have heard
+      await promised(cb => this.log.whenFresh(cb, Infinity))
       await this.cursors.makeIdDurable()
       this.position = this.startOfLog()
       // from now on, `move` maps it: the log may be compacted twice before the file is durable

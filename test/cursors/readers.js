@@ -6,6 +6,7 @@ const fs = require('fs')
 const tape = require('tape')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
+const { machine } = require('../helpers/simulator/machine')
 const { World } = require('../helpers/simulator/world')
 
 tape('a cursor committed by the writer is valid in a reader that was not told of its record', async (t) => {
@@ -56,4 +57,17 @@ tape('a reader commits no cursor during an fsync of the log that fails, or after
   t.equal(await again.cursor('mailer').commit(0, { sync: true }), undefined, 'it does when the log is opened again')
   await again.close()
   await log.close()
+})
+
+tape('a cursor that is created by a reader which has not heard of a trim starts behind it', async (t) => {
+  const { world, open, settled, values } = machine()
+  world.lostEvents = 1
+  const log = await open(world.start(), '/log', { blockSize: 64 })
+  const seqs = []
+  for (let i = 0; i < 20; i++) seqs.push(await settled(log.append(`record ${i}`)))
+  const reader = await open(world.start(), '/log', { readOnly: true, blockSize: 64 })
+  await settled(log.trim({ lt: seqs[10] }))
+  const cursor = reader.cursor('mailer')
+  t.deepEqual(await values(cursor).catch(err => err.code), await values(log))
+  world.end()
 })
