@@ -5,7 +5,7 @@
 
 // The blocks of a log, for programs that show, convert or check logs: below records, above bytes. docs/blocks.md describes it.
 
-const { callAll, mustBeFunction, optional, promised } = require('./lib/callbacks')
+const { callAll, mustBeFunction, optional, promised, rethrowLater } = require('./lib/callbacks')
 const { CopiedLog } = require('./lib/blocks/copied-log')
 const { FileBlocks } = require('./lib/blocks/file-blocks')
 const { LogBlocks } = require('./lib/blocks/log-blocks')
@@ -63,7 +63,7 @@ async function openBlocks (file) {
 }
 
 /** Functions of callers: they are called, checked, and made promises. */
-const callbacks = { callAll, mustBeFunction, optional, promised }
+const callbacks = { callAll, mustBeFunction, optional, promised, rethrowLater }
 
 /** What makes the errors that several packages throw, and others. */
 const errors = { closed, compacted, conflict, deleted, noMatch, readOnly, thrown, createError, copyDiffers, exists, existsBeside, invalid, isDirectory, mapClosed, noRecordStarts, notFound, notRegular, shrunk, trimmed }

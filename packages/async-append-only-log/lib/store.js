@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const errors = require('./errors')
-const { callbacks: { callAll }, layout } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll, rethrowLater }, layout } = require('flumelog-random-access-file/blocks')
 const { DirectLog } = require('flumelog-random-access-file/parts')
 const { Compaction } = require('./compaction')
 const { Deletions } = require('./deletions')
@@ -185,7 +185,7 @@ class Store {
     for (const stream of this.streams) stream.fail(err)
     // ssb-db2 ignores the errors of its streams, and its other calls wait for these
     if (this.log === null) process.emitWarning(`a log was not opened: ${err.message}; ssb-db2 waits in vain`, { code: 'FLUMELOG_NOT_OPENED' })
-    else if (!isTold) process.nextTick(() => { throw err })
+    else if (!isTold) rethrowLater(err)
   }
 
   /**

@@ -3,7 +3,7 @@
 // How far appends are stored, as callers see it: `since` moves some time after the last append, when all of them are durable,
 // and with it live streams; then `onDrain` calls back. The log itself writes them at once.
 
-const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll, rethrowLater } } = require('flumelog-random-access-file/blocks')
 const { observable } = require('flumelog-random-access-file/parts')
 
 /** @typedef {import('./types').Done} Done */
@@ -72,7 +72,7 @@ class WriteProgress {
         if (stream.live) stream.resume()
       } catch (err) {
         // of its sink
-        process.nextTick(() => { throw err })
+        rethrowLater(err)
       }
     }
   }

@@ -2,7 +2,7 @@
 
 // Appends records: gathers what is appended while a batch is being stored into the next one.
 
-const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll, rethrowLater } } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 const { AppendSender } = require('./append-sender')
 const { MAX_RECORDS, MAX_BYTES, NO_TERMS } = require('./batch-sender')
@@ -170,7 +170,7 @@ class Publisher {
       batch.outcomes = outcomes
       batch.isInDoubt = outcomes.includes(null)
       this.land()
-    }).catch(rethrow)
+    }).catch(rethrowLater)
   }
 
   /** Those that were sent first are settled first. If something is in doubt, all are waited for. */
@@ -476,11 +476,6 @@ function joined (batches) {
 /** @param {{ terms: import('./batch-sender').Terms }} batch or call @returns {boolean} whether it is stored by itself */
 function hasTerms ({ terms: { after, key } }) {
   return after !== null || key !== null
-}
-
-/** @param {unknown} err */
-function rethrow (err) {
-  process.nextTick(() => { throw err })
 }
 
 module.exports = { Publisher }

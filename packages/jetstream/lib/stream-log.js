@@ -5,7 +5,7 @@
 const fs = require('fs')
 const path = require('path')
 const { callbackify } = require('util')
-const { callbacks: { callAll, mustBeFunction, optional }, optionNames } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll, mustBeFunction, optional, rethrowLater }, optionNames } = require('flumelog-random-access-file/blocks')
 const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 const { checkKey } = require('./append-key')
@@ -160,7 +160,7 @@ class StreamLog {
       this.reader.refresh().then(({ last_seq: last }) => {
         this.advance(last)
         cb(null)
-      }, (err) => cb(this.refusal ?? err)).catch(rethrow)
+      }, (err) => cb(this.refusal ?? err)).catch(rethrowLater)
     })
   }
 
@@ -418,11 +418,6 @@ class StreamLog {
 }
 
 function noop () {}
-
-/** @param {unknown} err */
-function rethrow (err) {
-  process.nextTick(() => { throw err })
-}
 
 /**
  * @param {import('./options').Settings} settings
