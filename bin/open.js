@@ -2,11 +2,30 @@
 
 // Opens a log for a command, with promises.
 
+const fs = require('fs')
 const FlumeLog = require('..')
 const { promised } = require('../lib/callbacks')
 const { VERIFY, advise, reportRecovery } = require('./errors')
 
 /** @typedef {import('../lib/log').FlumeLog<Buffer>} Log */
+/** @typedef {fs.promises.FileHandle} Held */
+
+/**
+ * Keeps the file of a log open while the user is asked about it: as long as it is, no other file has its inode.
+ * @template T
+ * @param {string} file
+ * @param {(held: Held) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function holding (file, work) {
+  // not blocking, since it may be a FIFO
+  const held = await fs.promises.open(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+  try {
+    return await work(held)
+  } finally {
+    await held.close()
+  }
+}
 
 /**
  * Opens a log read-only. No block is read twice, so nothing is cached. Large records are whole: their chunks say nothing to anybody.
@@ -63,4 +82,4 @@ function close (log) {
   return promised(cb => log.close(cb))
 }
 
-module.exports = { openToRead, openToWrite, recordAt, close }
+module.exports = { holding, openToRead, openToWrite, recordAt, close }

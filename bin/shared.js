@@ -5,11 +5,12 @@
 
 const fs = require('fs')
 const { setTimeout: pause } = require('timers/promises')
+const { logBehind } = require('../lib/log-behind')
 const { Address } = require('../lib/sharing/address')
 const { MetadataReader } = require('../lib/storage/metadata-reader')
 const { locate } = require('../lib/storage/location')
 const { UserError, codeOf } = require('./errors')
-const { openToWrite } = require('./open')
+const { close, openToWrite } = require('./open')
 
 /** Milliseconds in which a process that has locked the log opens its socket, and milliseconds between two polls. */
 const START_TIME = 500
@@ -34,6 +35,33 @@ async function openToAppend (file, options, shared) {
     if (await becomesShared(file)) return openShared(file, options)
     throw err
   }
+}
+
+/**
+ * Opens a log to change what the user has been shown of it. If another file has its place since, that stays as it is.
+ * @param {string} file
+ * @param {Options} options
+ * @param {import('./open').Held} held of the file that was shown
+ * @param {string} otherwise what is said then: that nothing was done
+ * @returns {ReturnType<openToWrite>}
+ */
+async function openShown (file, options, held, otherwise) {
+  const replaced = () => new UserError(`${file}: another file has taken its place meanwhile, as by a restore or a compaction; ${otherwise}`)
+  // none is created
+  if (!await isHeld(held, fs.statSync(file, { throwIfNoEntry: false }))) throw replaced()
+  const log = await openToAppend(file, options)
+  if (await isHeld(held, logBehind(log)?.file.status())) return log
+  await close(log)
+  throw replaced()
+}
+
+/**
+ * @param {import('./open').Held} held
+ * @param {fs.Stats} [found]
+ */
+async function isHeld (held, found) {
+  const { dev, ino } = await held.stat()
+  return found !== undefined && found.dev === dev && found.ino === ino
 }
 
 /**
@@ -88,4 +116,4 @@ async function becomesShared (file) {
   return false
 }
 
-module.exports = { openToAppend, openShared, isShared }
+module.exports = { openToAppend, openShown, openShared, isShared }

@@ -8,10 +8,10 @@ const { UserError, VERIFY, advise, writeStderr } = require('../errors')
 const { printable } = require('../escapes')
 const { count, counted, size } = require('../numbers')
 const { mustResolve, resolveBounds } = require('../offsets')
-const { openToRead, recordAt, close } = require('../open')
+const { holding, openToRead, recordAt, close } = require('../open')
 const { confirm, mustBeAskable } = require('../question')
 const { jsonOption, printResult, quietOption } = require('../result')
-const { openToAppend } = require('../shared')
+const { openShown } = require('../shared')
 const { helpText } = require('../usage')
 
 /**
@@ -27,6 +27,8 @@ const { helpText } = require('../usage')
  * @property {number} bytes of their data
  */
 
+/** What is said when nothing is. */
+const NOTHING = 'nothing deleted'
 /** Records that the question shows. */
 const MAX_SHOWN = 10
 /** Columns of a terminal that does not say how many it has. */
@@ -69,16 +71,28 @@ async function del (file, offsets, { yes, json, quiet, ...bounds }, command) {
   if (isRange && offsets.length > 0) command.error('offsets cannot be combined with --gt, --gte, --lt or --lte')
   if (!isRange && offsets.length === 0) command.error('give at least one offset, or a range by --gt, --gte, --lt or --lte')
   mustBeAskable(yes, command)
-  const { range, records, found, bytes } = await (isRange ? recordsIn(file, bounds) : recordsAt(file, offsets))
+  await holding(file, async (held) => {
+    const found = await (isRange ? recordsIn(file, bounds) : recordsAt(file, offsets))
+    await delFound(file, held, found, { yes, json, quiet })
+  })
+}
+
+/**
+ * @param {string} file
+ * @param {import('../open').Held} held of the file in which they were found
+ * @param {Found} what
+ * @param {import('../result').ResultOptions & { yes?: boolean }} options
+ */
+async function delFound (file, held, { range, records, found, bytes }, { yes, json, quiet }) {
   const figures = { file, records: found, bytes, first: records[0]?.seq ?? null, last: range?.lte ?? records.at(-1)?.seq ?? null }
   if (found === 0) return printResult({ json, quiet }, file, 'no record is in this range', { ...figures, last: null, role: null })
   const what = `${counted(found, 'record')} (${size(bytes)})`
   if (!yes) {
     for (const line of describe(records, found)) writeStderr(line)
-    if (!await confirm(`Delete ${what} from ${printable(file)}?`, `${file}: nothing deleted`)) return
+    if (!await confirm(`Delete ${what} from ${printable(file)}?`, `${file}: ${NOTHING}`)) return
   }
   const seqs = records.map(({ seq }) => seq)
-  const role = await deleteRecords(file, range ?? seqs)
+  const role = await deleteRecords(file, held, range ?? seqs)
   const where = range === null ? `at ${found === 1 ? 'offset' : 'offsets'} ${seqs.join(', ')}` : `from offset ${seqs[0]} to ${range.lte}`
   printResult({ json, quiet }, file, `deleted ${what} ${where}${role === 'client' ? ', through the process that owns the log' : ''}`, { ...figures, role })
 }
@@ -126,7 +140,7 @@ async function recordsAt (file, offsets) {
   } catch (err) {
     // the log's message, which get prints, could be taken for that of a success
     const { code, offset } = /** @type {import('../../lib/errors').LogError} */ (err)
-    throw code === 'flumelog:deleted' ? new UserError(`${file}: the record at offset ${offset} was deleted before; nothing deleted`) : err
+    throw code === 'flumelog:deleted' ? new UserError(`${file}: the record at offset ${offset} was deleted before; ${NOTHING}`) : err
   } finally {
     await close(log)
   }
@@ -134,11 +148,12 @@ async function recordsAt (file, offsets) {
 
 /**
  * @param {string} file
+ * @param {import('../open').Held} held
  * @param {number[] | { gte: number, lte: number }} seqs or a range
  * @returns {Promise<string | null>} the role of this process: if it is a client, the owner of the log has deleted them
  */
-async function deleteRecords (file, seqs) {
-  const log = await openToAppend(file, { large: true })
+async function deleteRecords (file, held, seqs) {
+  const log = await openShown(file, { large: true }, held, NOTHING)
   const { role } = log
   try {
     await promised(cb => log.del(seqs, cb))

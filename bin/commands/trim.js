@@ -8,10 +8,10 @@ const { fileToWrite, natural, positive } = require('../arguments')
 const { printable } = require('../escapes')
 const { counted, size } = require('../numbers')
 const { resolve } = require('../offsets')
-const { close, openToRead } = require('../open')
+const { close, holding, openToRead } = require('../open')
 const { confirm, mustBeAskable } = require('../question')
 const { jsonOption, printResult, quietOption } = require('../result')
-const { openToAppend } = require('../shared')
+const { openShown } = require('../shared')
 const { helpText } = require('../usage')
 
 const EXAMPLES = `
@@ -21,6 +21,9 @@ Examples:
   flumelog trim my.log --keep-records 1000   keep at least the last 1,000 records
 
 Whole blocks are removed, and their space is freed; the block with the last record stays. All other records keep their offsets. What is removed cannot be restored. If another process owns the log and shares it, trim asks that process.`
+
+/** What is said when nothing is. */
+const NOTHING = 'nothing trimmed'
 
 /** @typedef {{ lt?: import('../arguments').Offset, keepBytes?: number, keepRecords?: number, yes?: boolean } & import('../result').ResultOptions} Options */
 
@@ -95,11 +98,20 @@ async function trim (file, options, command) {
   const { lt, keepBytes, keepRecords, yes } = options
   if (lt === undefined && keepBytes === undefined && keepRecords === undefined) command.error('give --lt, --keep-bytes or --keep-records')
   mustBeAskable(yes, command)
+  await holding(file, (held) => trimHeld(file, held, options))
+}
+
+/**
+ * @param {string} file
+ * @param {import('../open').Held} held
+ * @param {Options} options
+ */
+async function trimHeld (file, held, options) {
   const { before, start, blocks, bytes, reason } = await boundOf(file, options)
   if (blocks === 0) return printResult(options, file, `nothing to trim: ${reason}`, { file, bytes: 0, start, role: null })
-  if (!yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: nothing trimmed`)) return
+  if (!options.yes && !await confirm(`Remove the first ${counted(blocks, 'block')} (${size(bytes)}) of ${printable(file)}?`, `${file}: ${NOTHING}`)) return
   // all chunks of a large record that is to stay do
-  const log = await openToAppend(file, { large: true })
+  const log = await openShown(file, { large: true }, held, NOTHING)
   const where = log.role === 'client' ? ', by the process that owns the log' : ''
   try {
     /** @type {number} */

@@ -6,11 +6,13 @@ const fs = require('fs')
 const path = require('path')
 const { spawnSync } = require('child_process')
 const tape = require('tape')
+const { open } = require('../../promises')
+const { restore } = require('../../maintenance')
 const { count, size } = require('../../bin/numbers')
 const { testFolder } = require('../helpers/folder')
 const { PROGRAM, inTurns, start } = require('../helpers/command-line')
 const { openScreen, noTerminal, ROWS } = require('../helpers/pseudo-terminal')
-const { deleteFrom, makeLog, readLog } = require('../helpers/logs')
+const { deleteFrom, makeLog, readLog, textsOf } = require('../helpers/logs')
 
 const helper = (name) => path.join(__dirname, '..', 'helpers', name)
 const test = (name, run) => tape(name, { skip: noTerminal }, run)
@@ -204,6 +206,25 @@ test('del shows the records and asks: only y and yes delete them', async (t) => 
     t.equal((await readLog(name('log'))).length, left)
   }
 })
+
+for (const [command, otherwise] of [['del log 5', 'nothing deleted'], ['del log --gte 5', 'nothing deleted'], ['trim log --lt end', 'nothing trimmed']]) {
+  test(`${command} changes nothing in a log that is restored while it asks`, async (t) => {
+    const name = testFolder(t)
+    const texts = (letter) => [1, 1, 65000, 65000, 65000, 1].map(length => letter.repeat(length))
+    await makeLog(name('other'), texts('b'))
+    const other = await open(name('other'))
+    await other.backup(name('backup'))
+    await other.close()
+    await makeLog(name('log'), texts('a'))
+    const screen = run(t, command, { columns: 120, cwd: name('.') })
+    await screen.shows(/\[y\/N\]/)
+    await restore(name('backup'), name('log'), { force: true })
+    screen.type('y\r')
+    t.equal(await screen.ended, 1)
+    t.equal(screen.lines.at(-1), `flumelog: log: another file has taken its place meanwhile, as by a restore or a compaction; ${otherwise}`)
+    t.equal((await textsOf(name('log'))).join(), texts('b').join(), 'all is there')
+  })
+}
 
 test('compact says how much is deleted and asks, unless nothing is', async (t) => {
   const name = testFolder(t)
