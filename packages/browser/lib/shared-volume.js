@@ -132,6 +132,8 @@ class SharedVolume extends Volume {
   own () {
     this.refresh()
     this.isOwner = true
+    // the owner before may have ended before it made its last change durable
+    this.isUnsynced = true
   }
 
   disown () {
@@ -185,7 +187,7 @@ class SharedVolume extends Volume {
     this.isSweeping = true
     while (this.garbage.size > 0 && this.isOwner && !this.ending.signal.aborted) {
       for (const number of this.garbage) {
-        this.removed = this.directory.removeEntry(String(number)).then(() => true, (/** @type {any} */ err) => err.name === 'NotFoundError')
+        this.removed = this.removeFile(String(number)).then(() => true, (/** @type {any} */ err) => err.name === 'NotFoundError')
         if (await this.removed) this.garbage.delete(number)
         if (!this.isOwner) break
       }

@@ -54,8 +54,8 @@ class Volume {
     this.isShared = false
     this.generation = 0
     this.nextNumber = 1
-    /** Whether a power cut may undo the last change of the table. */
-    this.isUnsynced = false
+    /** Whether a power cut may undo the last change of the table: also that of a worker that has ended. */
+    this.isUnsynced = true
     /** Settled when no file is being removed. @type {Promise<unknown>} */
     this.removed = Promise.resolve()
   }
@@ -93,7 +93,7 @@ class Volume {
       this.inodes.set(name, inode)
     }
     // what a worker has left that was terminated
-    for (const key of present) if (!opened.has(Number(key))) await this.directory.removeEntry(key, { recursive: true })
+    for (const key of present) if (!opened.has(Number(key))) await this.removeFile(key)
   }
 
   /** @returns {Promise<Set<string>>} the files of the directory: numbers */
@@ -185,7 +185,13 @@ class Volume {
   remove (inode) {
     inode.handle.close()
     // if it fails, the next opening does it
-    this.removed = this.removed.then(() => this.directory.removeEntry(String(inode.number))).catch(() => {})
+    this.removed = this.removed.then(() => this.removeFile(String(inode.number))).catch(() => {})
+  }
+
+  /** @param {string} key of a file that has no name, which a power cut must not give back to it */
+  async removeFile (key) {
+    this.sync()
+    await this.directory.removeEntry(key, { recursive: true })
   }
 
   async unmount () {

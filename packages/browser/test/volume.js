@@ -24,7 +24,7 @@ class Directory {
   async getFileHandle (name, { create }) {
     if (!this.entries.has(name) && !create) throw named('NotFoundError')
     if (!this.entries.has(name)) this.entries.set(name, new File_())
-    return { createSyncAccessHandle: async () => this.entries.get(name).open() }
+    return { createSyncAccessHandle: async (options) => this.entries.get(name).open(options) }
   }
 
   async removeEntry (name) {
@@ -43,8 +43,8 @@ class File_ {
     this.isOpen = false
   }
 
-  open () {
-    if (this.isOpen) throw named('NoModificationAllowedError')
+  open ({ mode = 'readwrite' } = {}) {
+    if (this.isOpen && mode === 'readwrite') throw named('NoModificationAllowedError')
     this.isOpen = true
     return this
   }
@@ -69,7 +69,7 @@ class File_ {
     for (let page = 0; page < bytes.length; page += 16) {
       if (random.below(2) === 0) continue
       bytes.fill(0, page, Math.min(bytes.length, page + 16))
-      this.durable.copy(bytes, page, page, page + 16)
+      if (page < this.durable.length) this.durable.copy(bytes, page, page, page + 16)
     }
     return new File_(bytes)
   }
@@ -82,55 +82,109 @@ function named (name) {
 /** @param {Directory} root */
 function install (t, root) {
   const before = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
-  Object.defineProperty(globalThis, 'navigator', { value: { storage: { getDirectory: async () => root } }, configurable: true })
+  const locks = { request: async (name, options, run) => run({ name }) }
+  Object.defineProperty(globalThis, 'navigator', { value: { locks, storage: { getDirectory: async () => root } }, configurable: true })
   t.teardown(() => before === undefined ? Reflect.deleteProperty(globalThis, 'navigator') : Object.defineProperty(globalThis, 'navigator', before))
 }
 
 const directoryIn = (root) => root.entries.get('flumelog').entries.get(LOG)
 const namesOf = (volume) => Object.fromEntries(Array.from(volume.inodes, ([name, { number }]) => [name, number]))
 
-test('names survive a power cut at any moment, as they were at the last sync or at a change since', async (t) => {
-  const { Volume } = require('../lib/volume')
-  for (let seed = 1; seed <= 100; seed++) {
-    const random = randomFrom(seed)
-    const root = new Directory()
-    install(t, root)
-    const volume = await Volume.mount(LOG, false)
-    /** What may be found: the names at the last sync, and those after each change since. */
-    let possible = [namesOf(volume)]
-    const changed = () => possible.push(namesOf(volume))
-    for (let step = 0; step < 20; step++) {
-      const names = [...volume.inodes.keys()]
-      const call = random.below(4)
-      if (call === 0 || names.length === 0) {
-        volume.change(`${LOG}.${step}`, await volume.create())
-        changed()
-      } else if (call === 1 && names.length > 1) {
-        const [from, to] = [random.pick(names), random.pick(names)]
-        if (from === to) continue
-        volume.change(to, volume.inodes.get(from), from)
-        changed()
-      } else if (call === 2) {
-        volume.change(random.pick(names), null)
-        changed()
-      } else {
-        volume.sync()
-        possible = [namesOf(volume)]
+for (const isShared of [false, true]) {
+  test(`names${isShared ? ' of a shared log' : ''} survive a power cut at any moment, as they were at the last sync or at a change since, and their files do`, async (t) => {
+    const mount = isShared ? mountAsOwner : async () => require('../lib/volume').Volume.mount(LOG, false)
+    if (isShared) standIn(t)
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = randomFrom(seed)
+      const root = new Directory()
+      install(t, root)
+      let volume = await mount()
+      /** What may be found: the names at the last sync, and those after each change since. */
+      let possible = [namesOf(volume)]
+      const changed = () => possible.push(namesOf(volume))
+      for (let step = 0; step < 20; step++) {
+        const names = [...volume.inodes.keys()]
+        const call = random.below(5)
+        if (call === 0 || names.length === 0) {
+          volume.change(`${LOG}.${step}`, await volume.create())
+          changed()
+        } else if (call === 1 && names.length > 1) {
+          const [from, to] = [random.pick(names), random.pick(names)]
+          if (from === to) continue
+          volume.change(to, volume.inodes.get(from), from)
+          changed()
+        } else if (call === 2) {
+          volume.change(random.pick(names), null)
+          changed()
+        } else if (call === 3) {
+          await terminate(volume)
+          volume = await mount()
+          changed()
+        } else {
+          volume.sync()
+          possible = [namesOf(volume)]
+        }
       }
+      await terminate(volume)
+      const { entries } = directoryIn(root)
+      const after = new Directory(new Map(Array.from(entries, ([name, file]) => [name, file.torn(random)])))
+      root.entries.get('flumelog').entries.set(LOG, after)
+      const { files } = require('../lib/volume').readTable(after.entries.get('names'))
+      const found = Object.fromEntries(Object.entries(files).map(([name, [number]]) => [name, number]))
+      if (!possible.some(names => JSON.stringify(names) === JSON.stringify(found))) t.fail(`seed ${seed}: ${JSON.stringify(found)} is none of ${JSON.stringify(possible)}`)
+      const missing = Object.values(found).filter(number => !after.entries.has(String(number)))
+      t.deepEqual(missing, [], `seed ${seed}: the files with these names are there`)
+      const again = await mount()
+      await again.removed
+      t.deepEqual([...after.entries.keys()].filter(name => name !== 'names').sort(), [...new Set(Object.values(namesOf(again)).map(String))].sort(), `seed ${seed}: files without a name are removed`)
+      await again.unmount()
     }
-    await volume.removed
-    const { entries } = directoryIn(root)
-    const after = new Directory(new Map(Array.from(entries, ([name, file]) => [name, file.torn(random)])))
-    // the files that a power cut brings back are there: only names are looked at
-    for (const names of possible) for (const number of Object.values(names)) if (!after.entries.has(String(number))) after.entries.set(String(number), new File_())
-    root.entries.get('flumelog').entries.set(LOG, after)
-    const again = await Volume.mount(LOG, true)
-    const found = JSON.stringify(namesOf(again))
-    if (!possible.some(names => JSON.stringify(names) === found)) t.fail(`seed ${seed}: ${found} is none of ${JSON.stringify(possible)}`)
-    t.deepEqual([...after.entries.keys()].filter(name => name !== 'names').sort(), [...new Set(Object.values(namesOf(again)).map(String))].sort(), `seed ${seed}: files without a name are removed`)
-    await again.unmount()
-  }
+  })
+}
+
+test('what is synced by a worker that becomes the owner of a shared log is there after a power cut, under the name that the owner before gave it', async (t) => {
+  standIn(t)
+  const { SharedVolume } = require('../lib/shared-volume')
+  const root = new Directory()
+  install(t, root)
+  const first = await mountAsOwner()
+  const second = await SharedVolume.mount(LOG)
+  second.sync()
+  first.change(`${LOG}.meta`, await first.create())
+  await terminate(first)
+  second.own()
+  await second.prepare()
+  second.inodes.get(`${LOG}.meta`).sync()
+  const { files } = require('../lib/volume').readTable(new File_(directoryIn(root).entries.get('names').durable))
+  t.deepEqual(Object.keys(files), [LOG, `${LOG}.meta`])
+  await terminate(second)
 })
+
+/** As by a worker that is the only one to have the log open. */
+async function mountAsOwner () {
+  const { SharedVolume } = require('../lib/shared-volume')
+  const volume = await SharedVolume.mount(LOG)
+  volume.own()
+  await volume.prepare()
+  return volume
+}
+
+/** @param {import('../lib/volume').Volume} volume what is removed is so, and nothing is flushed */
+async function terminate (volume) {
+  await new Promise(resolve => setImmediate(resolve))
+  await volume.removed
+  volume.channel?.close()
+  volume.ending?.abort()
+  volume.closeHandles()
+}
+
+/** What a shared log needs of a browser. */
+function standIn (t) {
+  // a MessageChannel would keep this process alive
+  require.cache[require.resolve('../lib/later')] = /** @type {any} */ ({ exports: { later: setImmediate } })
+  globalThis.FileSystemSyncAccessHandle = class { get mode () { return '' } }
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'FileSystemSyncAccessHandle'))
+}
 
 test('a file with a gap is read, written and truncated as one with zeros', async (t) => {
   const { Volume } = require('../lib/volume')
