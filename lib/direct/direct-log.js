@@ -16,6 +16,7 @@ const SEQUENTIAL_SHARE = 0.95
 /**
  * @typedef {import('../errors').CallbackError} CallbackError
  * @typedef {(err: CallbackError | null, data: any) => void} GetCallback
+ * @typedef {(err: Error | null) => void} AppendCallback called when it is written, or with the error if it is not: its seq is that of another record then
  * @typedef {import('../read/cursor').Cursor} Cursor
  */
 
@@ -113,20 +114,22 @@ class DirectLog {
 
   /**
    * @param {Uint8Array} data that fits into a block; it is copied
+   * @param {AppendCallback} [cb]
    * @returns {number} its seq. `log.sync` and `log.onDrain` tell when it is stored
    * @throws why nothing is accepted any more
    */
-  append (data) {
-    return this.#appender.append(data, false, undefined)
+  append (data, cb) {
+    return this.#appender.append(data, false, cb)
   }
 
   /**
    * @param {Uint8Array[]} batch that fits into a block: after a crash, all are in the log or none
+   * @param {AppendCallback} [cb]
    * @returns {number[]} their seqs
    * @throws why nothing is accepted any more
    */
-  appendAtomic (batch) {
-    return this.#appender.appendAtomic(batch, false, undefined)
+  appendAtomic (batch, cb) {
+    return this.#appender.appendAtomic(batch, false, cb)
   }
 
   // Reading

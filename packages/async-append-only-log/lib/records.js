@@ -18,6 +18,8 @@ class Records {
     this.log = log
     /** See above. */
     this.shift = log.base
+    // at once: other records will have the offsets that were given away
+    this.onwritten = (/** @type {Error | null} */ err) => { if (err) store.fail(err) }
   }
 
   /** Offset of the last record, -1 if there is none. */
@@ -71,7 +73,7 @@ class Records {
    * @returns {number} its seq
    */
   append (data) {
-    return this.log.append(data)
+    return this.log.append(data, this.onwritten)
   }
 
   /**
@@ -79,7 +81,7 @@ class Records {
    * @returns {number[]} their seqs
    */
   appendTransaction (batch) {
-    return this.log.appendAtomic(batch)
+    return this.log.appendAtomic(batch, this.onwritten)
   }
 
   // Reading

@@ -3,11 +3,13 @@
 // Appends through the interface of async-append-only-log: offsets at once, stored a little later.
 
 const fs = require('fs')
+const { promisify } = require('util')
 const tape = require('tape')
 const { storeFor } = require('../lib/stores')
 const { openLog } = require('./helpers/open')
 const { testFolder } = require('../../../test/helpers/folder')
 const { codeOf } = require('../../../test/helpers/reading')
+const { machine, pathOf } = require('../../../test/helpers/simulator/machine')
 const { uncaughtDuring } = require('../../../test/helpers/uncaught')
 
 const A = Buffer.from('first')
@@ -190,6 +192,55 @@ tape('a write that fails is told to `onDrain`, and to every call after it; if no
     for (const call of [append(A), get(0), onDrain(), collect()]) t.equal(await codeOf(call), 'ENOSPC')
     t.equal(await codeOf(close()), 'ENOSPC')
   }
+})
+
+for (const other of ['a stream', '`onDeletesFlushed`']) {
+  tape(`a write that fails is told to \`onDrain\` also if ${other} waits for it, and \`since\` stays at what is stored`, async (t) => {
+    const { world, settled, codeOf, until } = machine()
+    const process = world.start()
+    const log = process.require('./packages/async-append-only-log')('/log')
+    const call = (name, ...args) => promisify(log[name])(...args)
+    await settled(call('append', A))
+    await settled(call('onDrain'))
+    let isTold = false
+    const tell = () => { isTold = true }
+    world.fault = (caller, name, [fd]) => /^writev?$/.test(name) && pathOf(process, fd) === '/log' ? 'ENOSPC' : null
+    log.append(B, () => {
+      if (other === 'a stream') log.stream().pipe({ paused: false, write () {}, end: tell })
+      else log.del(0, () => log.onDeletesFlushed(tell))
+    })
+    const drained = codeOf(call('onDrain'))
+    await until(() => isTold)
+    world.fault = () => null
+    t.equal(await drained, 'ENOSPC')
+    t.equal(log.since.value, 0)
+    t.deepEqual(world.problems, [])
+    t.equal(await codeOf(call('close')), 'ENOSPC')
+    world.end()
+  })
+}
+
+tape('no record gets the offset that one had whose write failed, once that has failed', async (t) => {
+  const { world, settled, codeOf, until } = machine()
+  const process = world.start()
+  const log = process.require('./packages/async-append-only-log')('/log')
+  const call = (name, ...args) => promisify(log[name])(...args)
+  await settled(call('append', A))
+  await settled(call('onDrain'))
+  // the second attempt is that of the thread pool
+  let failures = 0
+  world.fault = (caller, name, [fd]) => failures < 2 && /^writev?$/.test(name) && pathOf(process, fd) === '/log' && ++failures > 0 ? 'ENOSPC' : null
+  const offset = await settled(call('append', B))
+  // long before `writeTimeout`
+  let isLater = false
+  await until(() => failures === 2)
+  world.timeline.add(50, () => { isLater = true })
+  await until(() => isLater)
+  t.equal(await codeOf(call('append', A)), 'ENOSPC')
+  t.equal(await codeOf(call('get', offset)), 'ENOSPC')
+  t.match(world.problems.join(), /uncaught exception: Error: ENOSPC/, 'nobody waits, so it is thrown')
+  t.equal(await codeOf(call('close')), 'ENOSPC')
+  world.end()
 })
 
 tape('where a record of an array does not fit, those before it are stored as others are', async (t) => {
