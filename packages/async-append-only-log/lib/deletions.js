@@ -1,7 +1,7 @@
 'use strict'
 
 // Deletions: readers see them at once, the log a little later. And how many bytes deleted records take, which is kept in FILE.stats
-// while the log is closed; if that is missing, they are counted.
+// while the log is closed; if that is missing, or the log was changed or replaced since, they are counted.
 
 const fs = require('fs')
 const path = require('path')
@@ -111,7 +111,6 @@ class Deletions {
   /** @param {(err: Error | null, bytes?: number) => void} cb */
   bytes (cb) {
     const { log } = this.store
-    this.deletedBytes ??= this.readFile()
     if (this.deletedBytes !== null || log === null) return cb(null, this.deletedBytes ?? 0)
     const { deletions } = this
     let bytes = 0
@@ -131,16 +130,13 @@ class Deletions {
     this.removeFile()
   }
 
-  /** @returns {number | null} */
-  readFile () {
-    if (!this.mayHaveFile) return null
+  /** The log is open: recovery has changed what it changes. */
+  open () {
     try {
-      const { deletedBytes, id, end } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
-      const { records, log } = this.store
-      return Number.isInteger(deletedBytes) && id === log?.id && end <= records.log.end ? deletedBytes : null
-    } catch {
-      return null
-    }
+      const { deletedBytes, ino, ctimeMs } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
+      const found = this.store.records.log.status()
+      if (Number.isInteger(deletedBytes) && ino === found.ino && ctimeMs === found.ctimeMs) this.deletedBytes = deletedBytes
+    } catch {}
   }
 
   /** Before it becomes wrong. */
@@ -156,9 +152,10 @@ class Deletions {
   /** What is not written is counted by the next one who asks. */
   close () {
     const { deletedBytes, store } = this
-    if (deletedBytes === null || store.log === null || store.failure !== null || this.mayHaveFile) return
+    if (deletedBytes === null || store.log === null || store.failure !== null) return
     try {
-      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, id: store.log.id, end: store.records.log.end }))
+      const { ino, ctimeMs } = store.records.log.status()
+      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, ino, ctimeMs }))
     } catch {}
   }
 }

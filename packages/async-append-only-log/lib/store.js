@@ -67,6 +67,7 @@ class Store {
     const direct = await DirectLog.open(this.filename, this.logOptions)
     this.log = direct.log
     this.records = new Records(this, direct)
+    this.deletions.open()
   }
 
   callWaiting () {
