@@ -176,11 +176,11 @@ class Store {
    * What was called back at once is not stored: as with async-append-only-log, this is thrown where nobody can catch it, unless a
    * callback waits for it.
    * @param {Error} err
+   * @param {boolean} [isTold] whether somebody is told
    */
-  fail (err) {
+  fail (err, isTold = false) {
     if (this.failure !== null) return
     this.failure = err
-    let isTold = false
     for (const { progress } of this.instances) if (progress.fail(err)) isTold = true
     this.compaction.fail(err)
     for (const stream of this.streams) stream.fail(err)
@@ -214,7 +214,8 @@ class Store {
     if (!this.isOpened) await new Promise(resolve => this.waiting.push(() => resolve(null)))
     const { failure, log } = this
     this.deletions.close()
-    this.failure ??= errors.closed(this.filename)
+    // also those who have it open still: its file was deleted, or replaced
+    this.fail(errors.closed(this.filename), true)
     /** @type {Error | null} */
     let err = failure
     if (log !== null) err = await new Promise(resolve => log.close(err => resolve(failure ?? err ?? null)))
