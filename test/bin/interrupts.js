@@ -44,3 +44,20 @@ test('a command that is interrupted says what is left and how to go on, and leav
     t.ok(Object.keys(before).every(file => after[file]?.equals(before[file])), 'all files are as they were')
   }
 })
+
+test('a repair that is interrupted when the copy is about to get its name, or has it, ends as one that was not', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {
+  for (const options of [[], ['--in-place']]) {
+    // fsyncs of the copy, of FILE.meta, and of the directory
+    for (let call = 1; call <= 10; call++) {
+      const name = testFolder(t)
+      await makeLog(name('log'), Array.from({ length: 100 }, (_, i) => `record ${i} `.padEnd(4000, '.')))
+      overwrite(name('log'), 100000, 'XX')
+      const before = fs.readFileSync(name('log'))
+      const { code, stderr } = await flumelog(['repair', 'log', ...options], { cwd: name('.'), preload: [SIGNAL], env: { TEST_SIGNAL: 'SIGINT', TEST_NAME: 'handle.sync', TEST_CALL: String(call) } })
+      const copy = options.length === 0 ? 'log.repaired' : 'log.corrupt'
+      const isDone = filesIn(name('.')).includes(copy)
+      t.deepEqual([code, stderr], isDone ? [0, ''] : [130, 'flumelog: log: interrupted; it is unchanged, and nothing is left of a copy; the same command starts over\n'])
+      if (!isDone) t.ok(fs.readFileSync(name('log')).equals(before))
+    }
+  }
+})
