@@ -124,9 +124,9 @@ class Deletions {
     })
   }
 
-  /** After a compaction there are none. */
+  /** After a compaction there are none, but for the one that stays where nothing else does, and those that were deleted meanwhile. */
   reset () {
-    this.deletedBytes = 0
+    this.deletedBytes = null
     this.removeFile()
   }
 

@@ -140,3 +140,17 @@ tape('whoever asks while deletions are being fsynced is called back after that, 
     await (closed ?? close().catch(() => {}))
   }
 })
+
+tape('after a compaction that leaves nothing but one deleted record, `stats` has its bytes', async (t) => {
+  const file = testFolder(t)('log')
+  const { store, del, compact, stats, collect, close } = openLog(file, { blockSize: 64 })
+  for (const offset of await store(record(1), record(2))) await del(offset)
+  await compact()
+  const [{ value, size }, ...others] = await collect({ sizes: true })
+  t.deepEqual([value, others], [null, []])
+  t.deepEqual(await stats(), { totalBytes: 0, deletedBytes: size })
+  await close()
+  const again = openLog(file, { blockSize: 64 })
+  t.deepEqual(await again.stats(), { totalBytes: 0, deletedBytes: size })
+  await again.close()
+})
