@@ -17,6 +17,8 @@ class Deletions {
     this.statsFile = store.filename + '.stats'
     /** Seqs of records that the log has not deleted yet. @type {Set<number>} */
     this.pending = new Set()
+    /** How many calls wait for their records, to see whether there are any. */
+    this.lookups = 0
     /** Whether some may not be durable. */
     this.isDirty = false
     /** Why some were not stored; `whenFlushed` tells. @type {Error | null} */
@@ -48,17 +50,21 @@ class Deletions {
    */
   del (seq, offset, cb) {
     const { store } = this
+    // who asks from now on whether all is flushed waits for this one, too
+    this.deletions++
+    this.isDirty = true
+    this.lookups++
     store.records.get(offset, (err, data) => {
-      if (err) return cb(err.code === errors.deleted().code ? null : err)
-      // asked for twice, before it was read
-      if (this.pending.has(seq)) return cb(null)
-      this.pending.add(seq)
-      this.deletions++
-      this.isDirty = true
-      this.removeFile()
-      this.add(data.length + FRAME_SIZE)
-      store.log?.del(seq, (err) => this.deleted(seq, err))
-      cb(null)
+      this.lookups--
+      // not if it was asked for twice, before it was read
+      if (!err && !this.pending.has(seq)) {
+        this.pending.add(seq)
+        this.removeFile()
+        this.add(data.length + FRAME_SIZE)
+        store.log?.del(seq, (err) => this.deleted(seq, err))
+      }
+      if (this.waiting.length > 0) this.flush()
+      cb(err && err.code !== errors.deleted().code ? err : null)
     })
   }
 
@@ -87,7 +93,7 @@ class Deletions {
   }
 
   flush () {
-    if (this.isFlushing || this.pending.size > 0) return
+    if (this.isFlushing || this.lookups > 0 || this.pending.size > 0) return
     const { failure } = this
     this.flushing = this.waiting.splice(0)
     this.failure = null
@@ -112,14 +118,14 @@ class Deletions {
   bytes (cb) {
     const { log } = this.store
     if (this.deletedBytes !== null || log === null) return cb(null, this.deletedBytes ?? 0)
-    const { deletions } = this
+    const { deletions, lookups } = this
     let bytes = 0
     log.scan({ deleted: true, cache: false, reuse: true }, (block, start, end, seq) => {
       if (block === null || this.isPending(seq)) bytes += end - start + FRAME_SIZE
     }, (err) => {
       if (err) return cb(err)
       // what was deleted meanwhile was counted, or not
-      if (this.deletions === deletions) this.deletedBytes = bytes
+      if (lookups === 0 && this.deletions === deletions) this.deletedBytes = bytes
       cb(null, bytes)
     })
   }

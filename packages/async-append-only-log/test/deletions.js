@@ -17,7 +17,9 @@ const tape = require('tape')
 const { restore } = require('flumelog-random-access-file/maintenance')
 const { open } = require('flumelog-random-access-file/promises')
 const { openLog } = require('./helpers/open')
+const { promisify } = require('util')
 const { testFolder } = require('../../../test/helpers/folder')
+const { machine } = require('../../../test/helpers/simulator/machine')
 
 const record = (i) => Buffer.alloc(6, i)
 
@@ -68,6 +70,32 @@ tape('`del` can be called many times at once, by itself', async (t) => {
   t.deepEqual((await collect()).map(({ value }) => value === null), offsets.map((_, i) => i % 2 === 0))
   await close()
 })
+
+for (const next of ['close', 'onDeletesFlushed', 'compact']) {
+  tape(`\`${next}\` waits for a deletion whose record is still being read`, async (t) => {
+    const { world, settled, values } = machine()
+    const process = world.start()
+    const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: 512 })
+    const call = (log, name, ...args) => promisify(log[name])(...args)
+    let log = open()
+    await settled(call(log, 'append', Array.from({ length: 100 }, (_, i) => record(i + 1))))
+    await settled(call(log, 'close'))
+    log = open()
+    await settled(call(log, 'onDrain'))
+    // what cannot be read at once is read by the thread pool
+    let failures = 0
+    world.fault = (caller, name) => /^readv?$/.test(name) && failures++ === 0 ? 'EIO' : null
+    let deleted
+    log.del(0, (err) => { deleted = err })
+    t.equal(deleted, undefined)
+    await settled(call(log, next))
+    t.equal(deleted, null)
+    world.kill(process)
+    const other = await settled(world.start().require('./promises').open('/log'))
+    t.equal((await values(other))[0], String(record(2)), 'it is deleted')
+    world.end()
+  })
+}
 
 tape('`stats` has the offset of the last record, and the bytes of deleted ones, also after a crash', async (t) => {
   const file = testFolder(t)('log')
