@@ -17,7 +17,7 @@ class Deletions {
     this.statsFile = store.filename + '.stats'
     /** Seqs of records that the log has not deleted yet. @type {Set<number>} */
     this.pending = new Set()
-    /** How many calls wait for their records, to see whether there are any. */
+    /** How many calls wait until their records are stored and read, to see whether there are any. */
     this.lookups = 0
     /** Whether some may not be durable. */
     this.isDirty = false
@@ -54,18 +54,31 @@ class Deletions {
     this.deletions++
     this.isDirty = true
     this.lookups++
-    store.records.get(offset, (err, data) => {
-      this.lookups--
-      // not if it was asked for twice, before it was read
-      if (!err && !this.pending.has(seq)) {
-        this.pending.add(seq)
-        this.removeFile()
-        this.add(data.length + FRAME_SIZE)
-        store.log?.del(seq, (err) => this.deleted(seq, err))
-      }
-      if (this.waiting.length > 0) this.flush()
-      cb(err && err.code !== errors.deleted().code ? err : null)
+    // what is not stored is not deleted
+    store.whenStored(offset, (err) => {
+      if (err) this.found(seq, err, cb)
+      else store.records.get(offset, (err, data) => this.found(seq, err, cb, data))
     })
+  }
+
+  /**
+   * @param {number} seq
+   * @param {any} err of looking the record up
+   * @param {Done} cb of its deletion
+   * @param {Buffer} [data] of the record
+   */
+  found (seq, err, cb, data) {
+    const { store } = this
+    this.lookups--
+    // not if it was asked for twice, before it was read
+    if (data !== undefined && !this.pending.has(seq)) {
+      this.pending.add(seq)
+      this.removeFile()
+      this.add(data.length + FRAME_SIZE)
+      store.log?.del(seq, (err) => this.deleted(seq, err))
+    }
+    if (this.waiting.length > 0) this.flush()
+    cb(err && err.code !== errors.deleted().code ? err : null)
   }
 
   /**

@@ -142,8 +142,6 @@ class Store {
     if (this.compaction.isRunning) return cb(errors.compacting())
     const problem = this.records.problemOf(offset)
     if (problem !== null) cb(problem)
-    // what is not stored is not deleted
-    else if (this.isUnstored(offset)) this.drainAll((err) => err ? cb(err) : this.del(offset, cb))
     else this.deletions.del(offset + this.records.shift, offset, cb)
   }
 
@@ -157,10 +155,13 @@ class Store {
     return [...this.instances].every(({ progress }) => progress.isDrained)
   }
 
-  /** @param {number} offset */
-  isUnstored (offset) {
-    for (const { progress } of this.instances) if (!progress.isDrained && offset > (progress.since.value ?? -1)) return true
-    return false
+  /**
+   * @param {number} offset of a record
+   * @param {Done} cb called when it is stored; at once, if it is
+   */
+  whenStored (offset, cb) {
+    for (const { progress } of this.instances) if (!progress.isDrained && offset > (progress.since.value ?? -1)) return this.drainAll(cb)
+    cb(null)
   }
 
   /** @param {Done} cb called when all that any of them has appended is stored */

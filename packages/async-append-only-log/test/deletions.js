@@ -19,7 +19,7 @@ const { open } = require('flumelog-random-access-file/promises')
 const { openLog } = require('./helpers/open')
 const { promisify } = require('util')
 const { testFolder } = require('../../../test/helpers/folder')
-const { machine } = require('../../../test/helpers/simulator/machine')
+const { machine, pathOf } = require('../../../test/helpers/simulator/machine')
 
 const record = (i) => Buffer.alloc(6, i)
 
@@ -93,6 +93,30 @@ for (const next of ['close', 'onDeletesFlushed', 'compact']) {
     world.kill(process)
     const other = await settled(world.start().require('./promises').open('/log'))
     t.equal((await values(other))[0], String(record(2)), 'it is deleted')
+    world.end()
+  })
+}
+
+for (const next of ['close', 'onDeletesFlushed']) {
+  tape(`\`${next}\` waits for a deletion whose record is still being stored when another one is appended`, async (t) => {
+    const { world, settled, until, values } = machine()
+    const process = world.start()
+    const log = process.require('./packages/async-append-only-log')('/log', { blockSize: 512 })
+    const call = (name, ...args) => promisify(log[name])(...args)
+    let isSyncing = false
+    world.fault = (caller, name, [fd]) => {
+      isSyncing ||= name === 'fdatasync' && pathOf(process, fd) === '/log'
+      return null
+    }
+    const offset = await settled(call('append', record(1)))
+    await until(() => isSyncing)
+    const deleted = call('del', offset)
+    const appended = call('append', record(2))
+    await settled(call(next))
+    await settled(Promise.all([deleted, appended]))
+    world.kill(process)
+    const other = await settled(world.start().require('./promises').open('/log'))
+    t.notOk((await values(other)).includes(String(record(1))), 'it is deleted')
     world.end()
   })
 }
