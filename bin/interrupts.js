@@ -13,8 +13,6 @@ const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /**
  * @typedef {object} InterruptOptions
  * @property {() => string} [left] what the user is told of what is left, and how to go on
- * @property {() => boolean} [mayEnd] whether nothing is left once the signal is aborted, so that the program does not wait, perhaps for a disk
- *   that does not answer
  */
 
 /**
@@ -24,7 +22,7 @@ const STOPPING = ['SIGINT', 'SIGTERM', 'SIGHUP']
  * @param {InterruptOptions} [options]
  * @returns {Promise<T>} after a signal, the program ends when the work has; after the second one, at once
  */
-async function untilInterrupted (file, work, { left = () => 'nothing is left of it', mayEnd = () => false } = {}) {
+async function untilInterrupted (file, work, { left = () => 'nothing is left of it' } = {}) {
   const interrupt = new AbortController()
   let code = 0
   const oninterrupt = (/** @type {string} */ name) => {
@@ -32,19 +30,15 @@ async function untilInterrupted (file, work, { left = () => 'nothing is left of 
     code = EXIT_CODES[name]
     if (name === 'SIGINT') clearInterrupt()
     interrupt.abort()
-    if (mayEnd()) end()
-  }
-  const end = () => {
-    clearProgress()
-    reportError(`${file}: interrupted; ${left()}`)
-    return process.exit(code)
   }
   for (const name of Object.keys(EXIT_CODES)) process.on(name, oninterrupt)
   try {
     return await work(interrupt.signal)
   } catch (err) {
     if (err !== interrupt.signal.reason) throw err
-    return end()
+    clearProgress()
+    reportError(`${file}: interrupted; ${left()}`)
+    return process.exit(code)
   } finally {
     for (const name of Object.keys(EXIT_CODES)) process.removeListener(name, oninterrupt)
   }

@@ -2,10 +2,9 @@
 
 // flumelog repair: writes a valid copy of a corrupt log, next to it or in its place.
 
-const fs = require('fs')
 const maintenance = require('../../maintenance')
 const { fileToWrite } = require('../arguments')
-const { UserError, codeOf, realPath } = require('../errors')
+const { UserError, codeOf } = require('../errors')
 const { untilInterrupted } = require('../interrupts')
 const { counted } = require('../numbers')
 const { jsonOption, quietOption } = require('../result')
@@ -49,27 +48,9 @@ function define (program) {
  * @param {RepairOptions & import('../result').ResultOptions} options
  */
 async function repair (file, { json, quiet, ...options }) {
-  const isThere = () => fs.existsSync(`${realPath(file)}.unfinished`)
-  let isVerifying = false
-  let wasThere = false
-  /** @param {AbortSignal} signal */
-  const work = (signal) => {
-    // before it is removed
-    signal.addEventListener('abort', () => { wasThere = isThere() })
-    return withProgress((onProgress) => maintenance.repair(file, {
-      ...options,
-      signal,
-      onProgress: (progress) => {
-        isVerifying = progress.step === 'verify' && progress.bytes < progress.total
-        onProgress(progress)
-      }
-    }), { quiet })
-  }
   try {
-    const repaired = await untilInterrupted(file, work, {
-      left: () => 'it is unchanged, and nothing is left of a copy; the same command starts over',
-      // the copy is removed at once, unless it is complete, and about to get its name or to take the place of the log; or it has that already
-      mayEnd: () => (isVerifying || wasThere) && !isThere()
+    const repaired = await untilInterrupted(file, (signal) => withProgress((onProgress) => maintenance.repair(file, { ...options, onProgress, signal }), { quiet }), {
+      left: () => 'it is unchanged, and nothing is left of a copy; the same command starts over'
     })
     if (json) process.stdout.write(JSON.stringify(figuresOf(file, repaired), null, 2) + '\n')
     else if (!quiet) process.stdout.write(formatReport(file, repaired, options).join('\n') + '\n')
