@@ -26,7 +26,7 @@ const { Stream } = require('./read/stream')
 const { TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
-const { deleteRange, isDeletionRange } = require('./space/deletion-range')
+const { deleteRange, isDeletionRange, readRange } = require('./space/deletion-range')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { LargeDeletion } = require('./write/large-deletion')
@@ -265,15 +265,17 @@ class Log {
   del (seqs, callback) {
     const cb = optional(callback) ?? noop
     const { id } = this.compacting
-    const list = /** @type {number[]} */ (Array.isArray(seqs) ? seqs : [seqs])
-    const last = isDeletionRange(seqs) ? Infinity : list.reduce((last, seq) => typeof seq === 'number' && seq > last ? seq : last, -1)
+    // copies: their caller may change them before the log is open
+    const range = isDeletionRange(seqs) ? readRange(seqs) : null
+    const list = /** @type {number[]} */ (Array.isArray(seqs) ? [...seqs] : [seqs])
+    const last = range !== null ? Infinity : list.reduce((last, seq) => typeof seq === 'number' && seq > last ? seq : last, -1)
     this.whenFresh((err) => {
       if (err) return cb(err)
       if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
       const writer = this.state.opened?.writer ?? null
       if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
       const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
-      if (isDeletionRange(seqs)) return deleteRange(this.largeDeletion ?? writer, seqs, blocks, cb)
+      if (range !== null) return deleteRange(this.largeDeletion ?? writer, range, blocks, cb)
       const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
       if (refused !== -1) {
         const problem = problemOf(blocks, list[refused])

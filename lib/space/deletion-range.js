@@ -3,7 +3,7 @@
 // The range of a deletion, as callers give it.
 
 const errors = require('../errors')
-const { optionNames } = require('../option-names')
+const { optionNames, pick } = require('../option-names')
 const { rangeOf, refuseOldBounds } = require('../read/options')
 
 const NAMES = ['gt', 'gte', 'lt', 'lte']
@@ -36,12 +36,26 @@ function deletionRangeOf (range, end) {
 }
 
 /**
+ * @param {DeletionRange} given
+ * @returns {{ range: DeletionRange, problem: Error | null }} a copy, since the caller may change what is given; problem: what is wrong with it
+ */
+function readRange (given) {
+  try {
+    checkNames(given)
+    return { range: pick(given, NAMES), problem: null }
+  } catch (thrown) {
+    return { range: {}, problem: errors.thrown('a bound', thrown) }
+  }
+}
+
+/**
  * @param {Pick<import('../write/writer').Writer, 'deleteRange'>} writer
- * @param {DeletionRange} range
+ * @param {ReturnType<typeof readRange>} read
  * @param {import('../read/block-cache').BlockCache} blocks
  * @param {import('../types').Done} cb called later
  */
-function deleteRange (writer, range, blocks, cb) {
+function deleteRange (writer, { range, problem }, blocks, cb) {
+  if (problem !== null) return process.nextTick(cb, problem)
   let bounds
   try {
     bounds = deletionRangeOf(range, blocks.end)
@@ -53,4 +67,4 @@ function deleteRange (writer, range, blocks, cb) {
   else writer.deleteRange(bounds.min, bounds.max, (err) => cb(/** @type {any} */ (err ?? null)))
 }
 
-module.exports = { deleteRange, isDeletionRange, deletionRangeOf }
+module.exports = { deleteRange, deletionRangeOf, isDeletionRange, readRange }

@@ -21,29 +21,29 @@ const checkNames = optionNames('trim', ['lt'])
  */
 function trim (log, options, callback) {
   const cb = optional(callback) ?? (() => {})
+  // now: the caller may change them before the log is open
+  const { lt, problem } = read(options)
   log.whenFresh((err) => {
     if (err) return cb(/** @type {any} */ (err), /** @type {any} */ (undefined))
-    const problem = problemOf(log, options)
-    if (problem !== null) return process.nextTick(cb, problem)
-    const writer = /** @type {import('../write/writer').Writer} */ (log.state.opened?.writer)
-    writer.trim(options.lt, /** @type {import('../write/trimmer').Trimmed} */ (cb))
+    const writer = /** @type {import('../write/writer').Writer | null} */ (log.state.opened?.writer ?? null)
+    if (problem !== null || writer === null) return process.nextTick(cb, problem ?? errors.readOnly(log.filename, 'trim'))
+    writer.trim(lt, /** @type {import('../write/trimmer').Trimmed} */ (cb))
   })
 }
 
 /**
- * @param {Log} log that is open
  * @param {TrimOptions} options
- * @returns {Error | null}
+ * @returns {{ lt: number, problem: Error | null }} problem: what is wrong with them
  */
-function problemOf ({ state, filename }, options) {
+function read (options) {
   try {
     checkNames(options)
-  } catch (err) {
-    return /** @type {Error} */ (err)
+    const { lt } = options
+    if (Number.isSafeInteger(lt) || lt === Infinity) return { lt, problem: null }
+    throw errors.invalid(`lt must be an integer, the offset of a record or any other; it is ${format(lt)}`)
+  } catch (thrown) {
+    return { lt: -1, problem: errors.thrown('an option', thrown) }
   }
-  const { lt } = options
-  if (!Number.isSafeInteger(lt) && lt !== Infinity) return errors.invalid(`lt must be an integer, the offset of a record or any other; it is ${format(lt)}`)
-  return state.opened?.writer ? null : errors.readOnly(filename, 'trim')
 }
 
 module.exports = { trim }
