@@ -96,8 +96,8 @@ class LargeDeletion {
     const { blocks } = this.opened
     await this.backward({ min, max, fromStart: true }, (cursor, found) => {
       if (found === RECORD && chunk.kindAt(cursor.buffer, cursor.start, cursor.end) === chunk.PART) return undefined
-      // a block that cannot be read is an error of the deletion; these bounds have moved, if the log is another file now
-      const last = found === RECORD ? cursor.seq : found === FAILED ? cursor.max : -1
+      // a block that cannot be read is an error of the deletion; the parts behind it stay. These bounds have moved, if the log is another file now
+      const last = found === RECORD ? cursor.seq : found === FAILED ? Math.min(cursor.max, cursor.failedRange().end - 1) : -1
       // what was trimmed must not come back after a crash
       const end = Math.max(last, blocks.start - 1)
       return cursor.min <= end ? promised(cb => this.writer.deleteRange(cursor.min, end, cb)) : Promise.resolve()

@@ -287,6 +287,28 @@ test('a range deletes the large records whose seqs are in it, with all their chu
   }
 })
 
+test('a range with a corrupt block keeps a large record whose parts end it, and whose last chunk is behind it', async (t) => {
+  const file = testFolder(t)('log')
+  const open = () => promises(FlumeLog(file, { blockSize: 1024, large: true }))
+  const values = [900, 1000, 5000, 30].map((size, i) => numbered(i + 1, size))
+  const log = open()
+  const seqs = []
+  for (const value of values) seqs.push(await log.append(value))
+  await log.close()
+  const fd = fs.openSync(file, 'r+')
+  fs.writeSync(fd, Buffer.from('x'), 0, 1, seqs[1] + 500)
+  fs.closeSync(fd)
+  const again = open()
+  // between the corrupt block and the end of the range there are parts only
+  const err = await again.del({ gte: 0, lt: seqs[2] - 2000 }).then(() => null, err => err)
+  t.equal(err?.code, 'flumelog:corrupt')
+  t.equal(err?.offset, seqs[1])
+  t.equal(await codeOf(again.get(seqs[0])), 'flumelog:deleted', 'what is before the corrupt block')
+  t.deepEqual(await again.get(seqs[2]).catch(err => err.code), values[2])
+  t.deepEqual(await again.get(seqs[3]), values[3])
+  await again.close()
+})
+
 for (const size of [1500, 40]) {
   test(`a reverse stream of batches that stops at a record of ${size} bytes names its seq of the moment, also after a compaction`, async (t) => {
     const codec = {
