@@ -89,9 +89,11 @@ class NamedCursor {
    */
   async open (previous, mayCreate) {
     try {
+      await promised(cb => this.log.whenOpen(cb))
       await previous
-      // one that is created starts where the log does now, of which this process may not have heard
-      await promised(cb => this.log.whenFresh(cb, Infinity))
+      // one that is created starts where the log does now, of which a process that does not write it may not have heard
+      const follower = this.log.state.opened?.follower ?? null
+      if (follower !== null) await promised(cb => follower.catchUp(cb))
       await this.cursors.makeIdDurable()
       this.position = this.startOfLog()
       // from now on, `move` maps it: the log may be compacted twice before the file is durable
