@@ -82,7 +82,7 @@ class DirectLog {
     return current === null ? 0 : current.compaction.target.end - current.compaction.base
   }
 
-  /** Of the open file. @returns {{ dev: number, ino: number, ctimeMs: number }} */
+  /** Of the open file. @returns {{ dev: number, ino: number, mtimeMs: number, ctimeMs: number }} */
   status () {
     return this.#log.file.status()
   }

@@ -152,9 +152,9 @@ class Deletions {
   /** The log is open: recovery has changed what it changes. */
   open () {
     try {
-      const { deletedBytes, ino, ctimeMs } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
+      const { deletedBytes, ino, mtimeMs, ctimeMs } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
       const found = this.store.records.log.status()
-      if (Number.isInteger(deletedBytes) && ino === found.ino && ctimeMs === found.ctimeMs) this.deletedBytes = deletedBytes
+      if (Number.isInteger(deletedBytes) && ino === found.ino && mtimeMs === found.mtimeMs && ctimeMs === found.ctimeMs) this.deletedBytes = deletedBytes
     } catch {}
   }
 
@@ -173,8 +173,9 @@ class Deletions {
     const { deletedBytes, store } = this
     if (deletedBytes === null || store.log === null || store.failure !== null) return
     try {
-      const { ino, ctimeMs } = store.records.log.status()
-      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, ino, ctimeMs }))
+      // Deno gives the time of change in seconds
+      const { ino, mtimeMs, ctimeMs } = store.records.log.status()
+      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, ino, mtimeMs, ctimeMs }))
     } catch {}
   }
 }
