@@ -9,6 +9,8 @@ const { LogModel, nameOf } = require('./log-model')
 const { World } = require('./world')
 const { randomFrom } = require('../random')
 
+/** Records that leave fewer bytes of a block are stored as chunks, at most. */
+const CHUNKED = 30
 /** A round takes as long as so many steps of a simulation. */
 const STEPS = 10
 /** Milliseconds of simulated time in which a stage is over. */
@@ -336,7 +338,7 @@ class Round {
   /** @param {number} [most] bytes */
   newText (most) {
     const { random, options: { blockSize, large } } = this
-    most ??= large && random() < 0.2 ? 3 * blockSize : random() < 0.2 ? blockSize - 30 : 40
+    most ??= large && random() < 0.2 ? 3 * blockSize : random() < 0.2 ? blockSize - CHUNKED : 40
     return `${++this.written}:`.padEnd(8 + random.below(most), 'x')
   }
 
@@ -406,7 +408,7 @@ class Round {
       const start = await log.trim({ lt })
       if (!process.isAlive || log.flumelog.id !== id || model.id !== id) return
       // of a large record, which is where its last chunk is, the others may be before the start
-      const isWhole = (/** @type {string} */ text) => text.length < this.options.blockSize
+      const isWhole = (/** @type {string} */ text) => text.length <= this.options.blockSize - CHUNKED
       const [gone, kept] = [older.filter(text => model.seqs.get(text) < start), older.filter(text => model.seqs.get(text) >= start && isWhole(text))]
       for (const text of gone) model.seqs.delete(text)
       // another process may have deleted some meanwhile

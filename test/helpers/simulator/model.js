@@ -119,6 +119,8 @@ class Model {
         entry.seq = -1
       }
       if (entry.deletion === 'acknowledged' && !entry.isDeletionDurable) entry.deletion = 'asked'
+      // it can leave the zeros, and not that the record was deleted: as the last one, that is truncated
+      if (entry.deletion === 'asked') entry.seq = -1
     }
   }
 
