@@ -397,7 +397,9 @@ class RemoteWriter {
    * @returns {number} the same since, unless the record is gone
    */
   now (seq) {
-    return this.maps.reduce((seq, map) => map.now(seq), seq)
+    let now = seq
+    for (const map of this.maps) now = map.now(now)
+    return now
   }
 
   /**

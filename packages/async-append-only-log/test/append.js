@@ -194,14 +194,20 @@ tape('a write that fails is told to `onDrain`, and to every call after it; if no
   }
 })
 
+/** A log on a simulated machine, with one record. */
+async function withFirst () {
+  const m = machine()
+  const process = m.world.start()
+  const log = process.require('./packages/async-append-only-log')('/log')
+  const call = (name, ...args) => promisify(log[name])(...args)
+  await m.settled(call('append', A))
+  await m.settled(call('onDrain'))
+  return { ...m, process, log, call }
+}
+
 for (const other of ['a stream', '`onDeletesFlushed`']) {
   tape(`a write that fails is told to \`onDrain\` also if ${other} waits for it, and \`since\` stays at what is stored`, async (t) => {
-    const { world, settled, codeOf, until } = machine()
-    const process = world.start()
-    const log = process.require('./packages/async-append-only-log')('/log')
-    const call = (name, ...args) => promisify(log[name])(...args)
-    await settled(call('append', A))
-    await settled(call('onDrain'))
+    const { world, codeOf, until, process, log, call } = await withFirst()
     let isTold = false
     const tell = () => { isTold = true }
     world.fault = (caller, name, [fd]) => /^writev?$/.test(name) && pathOf(process, fd) === '/log' ? 'ENOSPC' : null
@@ -221,12 +227,7 @@ for (const other of ['a stream', '`onDeletesFlushed`']) {
 }
 
 tape('no record gets the offset that one had whose write failed, once that has failed', async (t) => {
-  const { world, settled, codeOf, until } = machine()
-  const process = world.start()
-  const log = process.require('./packages/async-append-only-log')('/log')
-  const call = (name, ...args) => promisify(log[name])(...args)
-  await settled(call('append', A))
-  await settled(call('onDrain'))
+  const { world, settled, codeOf, until, process, call } = await withFirst()
   // the second attempt is that of the thread pool
   let failures = 0
   world.fault = (caller, name, [fd]) => failures < 2 && /^writev?$/.test(name) && pathOf(process, fd) === '/log' && ++failures > 0 ? 'ENOSPC' : null
