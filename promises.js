@@ -179,7 +179,7 @@ class FlumeLog {
   }
 
   /**
-   * Reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:not-found` if no record starts there;
+   * Reads the record that starts at `seq`. Errors: `flumelog:deleted`; `flumelog:trimmed`; `flumelog:not-found` if no record starts there;
    * `flumelog:invalid` if `seq` is not an integer >= 0; `flumelog:corrupt`.
    * @param {number} seq
    * @returns {Promise<T>}
@@ -223,7 +223,8 @@ class FlumeLog {
 
   /**
    * Overwrites one or more records, or all in a range of offsets, with zeros. Blocks in which nothing is left are freed. Deleting a
-   * deleted record is not an error, nor is an empty range. Errors: `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`.
+   * deleted record is not an error, nor is an empty range. Errors: `flumelog:not-found`; `flumelog:trimmed`; `flumelog:compacted` if the log
+   * was compacted while the call waited; `flumelog:corrupt`; `flumelog:invalid`; `flumelog:read-only`.
    * @param {number | number[] | DeletionRange} seq
    * @returns {Promise<void>}
    */
@@ -265,8 +266,8 @@ class FlumeLog {
   }
 
   /**
-   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: only what is new is copied, and what was deleted is
-   * deleted there. The log can be used meanwhile. Errors as for the log with callbacks.
+   * Copies the log to a file, which is a valid log, or brings an earlier backup up to date: appends what is new, or replaces it if records of
+   * it were deleted, trimmed or compacted since. The log can be used meanwhile. Errors as for the log with callbacks.
    * @param {string} target a path; missing parent directories are created
    * @param {BackupOptions} [options]
    * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
@@ -300,7 +301,7 @@ class FlumeLog {
   }
 
   /**
-   * Waits until everything appended so far is written.
+   * Waits until everything appended so far is acknowledged.
    * @returns {Promise<void>}
    */
   drained () {
@@ -316,7 +317,7 @@ class FlumeLog {
   }
 
   /**
-   * Fsyncs everything appended so far.
+   * Fsyncs everything appended and deleted so far.
    * @returns {Promise<void>}
    */
   sync () {

@@ -39,7 +39,7 @@ const DEFAULT_BLOCK_SIZE = 65536
  * @property {boolean} [checksum] write a checksum into every full block, and verify it on reading; default true
  * @property {boolean | 'required'} [lock] allow only one writer at a time, across processes; default true.
  *   'required': fail with `flumelog:no-lock` where files cannot be locked, instead of a warning
- * @property {number} [highWaterMark] limit on unwritten bytes, beyond which a sink waits;
+ * @property {number} [highWaterMark] limit on the bytes in flight (appended, not yet acknowledged) of each sink, beyond which it waits;
  *   default 16 MiB; can be changed while the log is open
  * @property {boolean} [blocking] small reads and writes use synchronous I/O while it stays fast; false: the event
  *   loop never waits for the file; default true

@@ -37,7 +37,7 @@ export interface Append<A> {
 export interface StreamFunction<T, O = StreamOptions> {
   /**
    * A pull-stream source of records as `{ seq, value }`, in the order of the file or, with `reverse`, last record first. Errors end
-   * it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
+   * it: `flumelog:corrupt`, `flumelog:trimmed`, `flumelog:invalid` for an invalid option, `flumelog:closed`.
    */
   (options?: O & { seqs?: true, values?: true, deleted?: false }): Source<LogRecord<T>>
   /** The same with deleted records, whose value is null, and with sizes. */
@@ -93,8 +93,8 @@ export interface Commit {
 
 export interface Backup {
   /**
-   * Copies the log to a file, of what is acknowledged, and no record that is deleted; the log can be used meanwhile. The file is a valid log that was
-   * closed. If it is an earlier backup of this log, only what is new is copied, and what was deleted is deleted there. Errors:
+   * Copies what is acknowledged to a file, without deleted records; the log can be used meanwhile. The file is a valid, closed log. What is new is
+   * appended to an earlier backup of this log; if records of that were deleted, trimmed or compacted since, a full copy replaces it. Errors:
    * `flumelog:corrupt`, with the offset, if a block of the log is corrupt; `flumelog:invalid` if the target is no backup of this log, or the log
    * itself; `flumelog:locked`; `EEXIST` if files of another log are beside the target; errors of the operating system.
    */

@@ -119,7 +119,7 @@
  * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
  *   may become the owner; null if the log is not shared
  * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
- * @property {number} highWaterMark limit on unwritten bytes; see the option
+ * @property {number} highWaterMark limit on the bytes in flight of each sink; see the option
  * @property {import('./overloads').Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
  *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
  *   `atomic`, the callback gets the seqs of all.
@@ -134,21 +134,22 @@
  *   Errors: those of `stream`; `flumelog:not-found` if there is no earlier record
  * @property {import('./overloads').StreamFunction<T>} stream a pull-stream source of records as `{ seq, value }`, of their seqs
  *   (`values: false`) or of their values (`seqs: false`), in the order of the file or, with `reverse`, last record first.
- *   Errors end it: `flumelog:corrupt`, `flumelog:invalid` for an invalid option, `flumelog:closed`
+ *   Errors end it: `flumelog:corrupt`, `flumelog:trimmed`, `flumelog:invalid` for an invalid option, `flumelog:closed`
  * @property {import('./overloads').BatchFunction<T>} batches a pull-stream source of arrays of what `stream` gives, a block at a
  *   time; no array is empty
  * @property {import('./overloads').Scan} scan
  *   zero-copy iteration: nothing is allocated per record; stops when `onRecord` returns false
  * @property {(options?: SinkOptions | Sunk, cb?: Sunk) => Sink<A>} sink
- *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes are in
- *   flight, until half of them are written. Calls `cb(err, { records, bytes, seq })` when everything is stored
+ *   a pull-stream sink that appends what it reads, in order. It stops reading when `highWaterMark` bytes of its records are in
+ *   flight, until half of them are acknowledged. Calls `cb(err, { records, bytes, seq })` when everything is stored
  * @property {(compare: (value: T, seq: number) => number | bigint, cb: (err: CallbackError | null, seq: number, value: T) => void) => void} search
  *   binary search for the first record for which `compare` returns >= 0, in a log that is ordered by what it compares.
  *   Errors: `flumelog:not-found` if there is none; `flumelog:invalid` if it does not return a number; what it throws
  * @property {(seq: number | number[] | import('./space/types').DeletionRange, cb?: Done) => void} del overwrites one or more records,
  *   or all records in a range of offsets, with zeros. Blocks in which nothing is left are freed. Deleting
  *   a deleted record is not an error, nor is an empty range. When it calls back, the deletion is as durable as an append without options. Errors:
- *   `flumelog:not-found`, `flumelog:invalid`, `flumelog:read-only`
+ *   `flumelog:not-found`; `flumelog:trimmed`; `flumelog:compacted` if the log was compacted while the call waited; `flumelog:corrupt`;
+ *   `flumelog:invalid`; `flumelog:read-only`
  * @property {string | null} id identity of the log, which changes with each compaction: seqs that were kept elsewhere are only good for the log
  *   with the id that it had then. `'0'` for a log that was never compacted; null until the log is open
  * @property {import('./overloads').Compact} compact copies the log without its deleted records into another file, which takes its place: seqs
@@ -168,7 +169,7 @@
  *   backup up to date
  * @property {(cb: (err: CallbackError | null, cut: Cut | null) => void) => void} onReady called when the log is open, or cannot be
  *   opened; `cut` is what recovery truncated
- * @property {(cb: Done) => void} onDrain called when everything appended so far is written
+ * @property {(cb: Done) => void} onDrain called when everything appended so far is acknowledged
  * @property {(cb?: Done) => void} sync fsyncs everything appended and deleted so far
  * @property {(cb?: Done) => void} close fsyncs everything appended and releases the lock. Closing twice is not an error
  * @property {() => Stats} stats what the log counts, since it was opened, and its size
@@ -192,8 +193,8 @@
  *   cannot be one of this log
  * @property {import('./overloads').BatchFunction<T, import('./read/options').CursorStreamOptions>} batches the same in arrays, a block at
  *   a time
- * @property {import('./overloads').Commit} commit stores that the record at `seq`, and all before it, are done. Calls are gathered, and
- *   called back in order. The records are fsynced first; the commit itself is then as durable as `sync` of the log says.
+ * @property {import('./overloads').Commit} commit stores that the record at `seq`, and all before it, are done. Calls in a row share a write, and
+ *   are called back in order. The records are fsynced first; the commit itself is then as durable as `sync` of the log says.
  *   Errors: `flumelog:invalid` if the cursor is at a later seq already; `flumelog:not-found` if no record starts there;
  *   `flumelog:closed`; errors of the operating system
  * @property {(cb: (err: CallbackError | null, seq: number) => void) => void} onReady called when it is open, with `seq`, or cannot be opened
