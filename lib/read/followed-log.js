@@ -166,7 +166,7 @@ class FollowedLog {
     this.lastSeq = Math.max(this.lastSeq, found.lastSeq)
     if (completed !== null) this.startBlock(completed, next)
     else this.extendTo(next)
-    if (mayBeReplaced) this.follower.pointReplaced()
+    if (mayBeReplaced) this.follower.metadataReplaced()
   }
 
   /** @param {Block} next the tail as it is now */

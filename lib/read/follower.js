@@ -1,8 +1,8 @@
 'use strict'
 
 // Follows a log that another process writes, and shows readers what that process has acknowledged: all of it is in the
-// file and in the recovery point beside it. When to look there, a read-only log is told by the file system, and the client
-// of a shared log by the owner: what is told late, twice or not at all changes when something is seen, never what.
+// file and in FILE.meta. When to poll them, a read-only log is told by the file system, and the client of a shared log by
+// the owner: a message that is late, repeated or lost changes when something is seen, never what.
 
 const errors = require('../errors')
 const { SingleTimer, systemClock } = require('../clock')
@@ -233,9 +233,9 @@ class Follower {
     }, (err) => answer(err, false))
   }
 
-  /** The point is another file now, or is gone. */
-  pointReplaced () {
-    this.watch?.pointReplaced()
+  /** FILE.meta is another file now, or is gone. */
+  metadataReplaced () {
+    this.watch?.metadataReplaced()
     // for what was published since it was read
     this.poll()
   }

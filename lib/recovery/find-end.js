@@ -1,7 +1,7 @@
 'use strict'
 
-// Where does a log end? Determined when it is opened, whatever a crash has left: a recovery
-// point beside the file means that the log was not closed. Reads, and changes nothing.
+// Where does a log end? Determined when it is opened, whatever a crash has left: with a recovery
+// point, the log is open or its writer was stopped. Reads, and changes nothing.
 
 const { isZeros } = require('../format/zeros')
 const { endOfRecords, findProblem } = require('../format/validation')

@@ -1,6 +1,6 @@
 'use strict'
 
-// What a log's file has yet to get, by the recovery point beside it.
+// What the log's file lacks of the deletions that FILE.meta lists.
 
 const { applyPatches, patchesOf } = require('../format/deletions')
 

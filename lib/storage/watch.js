@@ -1,7 +1,7 @@
 'use strict'
 
-// Notices that a log or its recovery point has changed, or that another file has taken
-// the log's name. Watches these two files, not their directory: changes of other files in it
+// Notices that a log or its FILE.meta has changed, or that another file has taken the
+// log's name. Watches these two files, not their directory: changes of other files in it
 // cost nothing.
 
 const fs = require('fs')
@@ -15,7 +15,7 @@ const MISSES_EVENTS = process.versions.bun !== undefined || process.versions.den
 /**
  * @typedef {object} Watch
  * @property {(isHeld: boolean) => void} hold while it is held, watching keeps the process alive
- * @property {() => void} pointReplaced the recovery point was replaced or removed: watches the current one, if
+ * @property {() => void} metadataReplaced FILE.meta was replaced or removed: watches the current one, if
  *   there is one. What was published to it before this call is not reported
  * @property {() => void} logReplaced the same for the log
  * @property {() => void} stop
@@ -24,13 +24,13 @@ const MISSES_EVENTS = process.versions.bun !== undefined || process.versions.den
 class FileWatch {
   /**
    * @param {string} filename the log's
-   * @param {string} pointName its recovery point's
+   * @param {string} metadataName that of its FILE.meta
    * @param {() => void} onchange
    * @param {import('../clock').Clock} clock
    */
-  constructor (filename, pointName, onchange, clock) {
+  constructor (filename, metadataName, onchange, clock) {
     this.filename = filename
-    this.pointName = pointName
+    this.metadataName = metadataName
     this.onchange = onchange
     this.isHeld = false
     this.stopped = false
@@ -38,9 +38,9 @@ class FileWatch {
     this.hasEvents = !MISSES_EVENTS
     this.timer = new SingleTimer(clock, () => this.poll())
     /** @type {fs.FSWatcher | null} */
-    this.pointWatcher = null
+    this.metadataWatcher = null
     this.logWatcher = this.watch(filename)
-    this.pointReplaced()
+    this.metadataReplaced()
     this.startTimer()
   }
 
@@ -54,8 +54,8 @@ class FileWatch {
       watcher.on('error', () => this.withoutEvents())
       return watcher
     } catch (err) {
-      // without a recovery point the log tells: its writer has one before it writes
-      const isMissing = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' && name === this.pointName
+      // until there is a FILE.meta, the log's events suffice: a writer creates it before it writes
+      const isMissing = /** @type {NodeJS.ErrnoException} */ (err).code === 'ENOENT' && name === this.metadataName
       if (!isMissing) this.withoutEvents()
       return null
     }
@@ -65,7 +65,7 @@ class FileWatch {
   logReplaced () {
     this.logWatcher?.close()
     this.logWatcher = this.stopped ? null : this.watch(this.filename)
-    this.pointReplaced()
+    this.metadataReplaced()
   }
 
   withoutEvents () {
@@ -73,9 +73,9 @@ class FileWatch {
     this.startTimer()
   }
 
-  pointReplaced () {
-    this.pointWatcher?.close()
-    this.pointWatcher = this.stopped ? null : this.watch(this.pointName)
+  metadataReplaced () {
+    this.metadataWatcher?.close()
+    this.metadataWatcher = this.stopped ? null : this.watch(this.metadataName)
   }
 
   /** Polls while a caller waits for changes, since events can be missed; and always where there are none. */
@@ -100,19 +100,19 @@ class FileWatch {
     this.stopped = true
     this.timer.stop()
     this.logWatcher?.close()
-    this.pointWatcher?.close()
+    this.metadataWatcher?.close()
   }
 }
 
 /**
  * @param {string} filename the log's
- * @param {string} pointName its recovery point's
+ * @param {string} metadataName that of its FILE.meta
  * @param {() => void} onchange
  * @param {import('../clock').Clock} clock
  * @returns {Watch}
  */
-function watch (filename, pointName, onchange, clock) {
-  return new FileWatch(filename, pointName, onchange, clock)
+function watch (filename, metadataName, onchange, clock) {
+  return new FileWatch(filename, metadataName, onchange, clock)
 }
 
 module.exports = { watch }

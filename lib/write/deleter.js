@@ -1,9 +1,9 @@
 'use strict'
 
 // Deletion: a record's data is zeroed in place. Whatever moment the machine stops at, the
-// block must not be left half old, half new. So a deletion is first recorded beside the
-// recovery point, as what to zero; from then on it is done, as far as callers and readers
-// can tell. The log's file gets the zeros later (see recorded-deletions.js). Opening the log after a crash repeats what is recorded.
+// block must not be left half old, half new. So a deletion is first recorded in FILE.meta,
+// as what to zero; from then on it is done, as far as callers and readers can tell. The
+// log's file gets the zeros later (see recorded-deletions.js). Recovery repeats what is recorded.
 //
 //     sync        acknowledged when recorded, and    in the log's file
 //     ----------  ---------------------------------  -------------------------------

@@ -75,7 +75,7 @@ function playedWriter (t, file, blockSize) {
 }
 
 /** Tells nobody of changes. */
-const noWatch = () => ({ hold () {}, pointReplaced () {}, logReplaced () {}, stop () {} })
+const noWatch = () => ({ hold () {}, metadataReplaced () {}, logReplaced () {}, stop () {} })
 
 /**
  * Resolves when readers beside the writer see the log up to a record. A writer tells them in a turn of the
