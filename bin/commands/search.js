@@ -81,7 +81,7 @@ function wantedOf ({ path, value, where }, command) {
     if (path !== undefined || value !== undefined) command.error('--where has a path and a value: --path and --value cannot be used with it')
     return where
   }
-  if (path === undefined) command.error('--path is missing')
+  if (path === undefined) command.error(value === undefined ? '--path and --value are missing, or --where' : '--path is missing')
   if (value === undefined) command.error('--value is missing')
   return { path, value }
 }

@@ -64,7 +64,8 @@ class EarlierBackup {
   static async open (source, name, target) {
     const file = pathFile(name, { readOnly: false, lock: true })
     const extent = await openExtent(file, true).catch((err) => {
-      throw err.code === 'flumelog:locked' ? errors.backupInUse(target) : err
+      if (err.code === 'flumelog:locked') throw errors.backupInUse(target)
+      throw err.code === 'flumelog:not-a-log' ? errors.notALog(target) : err
     })
     try {
       const [own, sources] = await Promise.all([readOwn(extent.io), readOwn(source.file.io)])
