@@ -13,7 +13,7 @@ const { Appending } = require('./appending')
 const { NamedCursors } = require('./cursors/named-cursors')
 const { logBehind, putBehind } = require('./log-behind')
 const { Opening, Open, Refusing } = require('./log-states')
-const { openLog } = require('./opening')
+const { openInMode } = require('./opening')
 const { recordCodecOf } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
@@ -63,7 +63,7 @@ class Log {
     this.file = file
     this.filename = file.filename
     this.settings = settings
-    /** Bytes in flight beyond which a sink waits; can be changed while the log is open. */
+    /** Bytes of its records in flight beyond which a sink waits; can be changed while the log is open. */
     this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
     this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
@@ -110,7 +110,7 @@ class Log {
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
-    openLog({ file, settings, records: this.records, listeners, turn: this.turn, clock })
+    openInMode({ file, settings, records: this.records, listeners, turn: this.turn, clock })
       .then(({ opened, lastSeq }) => process.nextTick(() => this.open(opened, lastSeq)),
         (err) => process.nextTick(() => this.cannotOpen(err)))
   }
@@ -138,12 +138,12 @@ class Log {
   cannotOpen (err) {
     const { calls } = /** @type {Opening} */ (this.state)
     this.state = new Refusing(err, null)
-    const isAppendTold = this.early?.fail(err) ?? false
+    const isReportedToAppend = this.early?.fail(err) ?? false
     this.early = null
     // under flumedb, an append may be given the error while views wait for `since`
-    const isTold = calls.length > 0 || this.since.refuse(err) || isAppendTold
+    const isReported = calls.length > 0 || this.since.refuse(err) || isReportedToAppend
     // as for a promise that nobody handles
-    if (!isTold) process.emitWarning(`a log was not opened: ${err.message}; no call waited for an answer`, { code: 'FLUMELOG_NOT_OPENED' })
+    if (!isReported) process.emitWarning(`a log was not opened: ${err.message}; no call waited for an answer`, { code: 'FLUMELOG_NOT_OPENED' })
     callAll(calls, err)
   }
 

@@ -1,6 +1,6 @@
 'use strict'
 
-// Opens a log: for writing, read-only, or shared.
+// Opens what a log consists of: for writing, read-only, or shared.
 
 const errors = require('./errors')
 const { openWriter } = require('./space/open-writer')
@@ -37,7 +37,7 @@ const { openWriter } = require('./space/open-writer')
  * @param {Context} context
  * @returns {Promise<{ opened: Opened, lastSeq: number }>}
  */
-async function openLog (context) {
+async function openInMode (context) {
   try {
     return await (context.settings.shared ? openShared(context) : openAlone(context))
   } catch (err) {
@@ -80,4 +80,4 @@ async function openReadOnly (context) {
   return { opened: { ...opened, writer: null, sharing: null, cut: null, recovered: 0 }, lastSeq: opened.follower.lastSeq }
 }
 
-module.exports = { openLog }
+module.exports = { openInMode }

@@ -503,7 +503,7 @@ class RemoteWriter {
     const { onclosed } = this
     if (onclosed === null || this.isPending) return
     this.onclosed = null
-    onclosed(waiters.takeUntold())
+    onclosed(waiters.takeUnreported())
   }
 
   /** Whether something waits for the owner. */

@@ -32,8 +32,8 @@ class Committer {
     this.written = this.acknowledged = blocks.end
     /** The end of the write in progress. */
     this.target = this.written
-    /** The seq of the last record that readers were told of. */
-    this.toldSeq = lastSeq
+    /** The last seq that `onacknowledged` was given. */
+    this.announcedSeq = lastSeq
     this.onwrite = this.onwrite.bind(this)
   }
 
@@ -116,7 +116,7 @@ class Committer {
   settle () {
     const { writer } = this
     const { durability } = writer
-    const end = durability.mustBeSynced(this.written, this.appender.forced)
+    const end = durability.requiredSync(this.written, this.appender.forced)
     if (durability.synced >= end) return this.acknowledge()
     writer.enter('settling')
     durability.syncTo(end, (err) => err ? writer.becomeIdle() : this.acknowledge())
@@ -167,8 +167,8 @@ class Committer {
   /** Readers see the new end before callers are told of it. */
   answer () {
     const { lastSeq } = this.appender
-    if (this.toldSeq !== lastSeq) {
-      this.toldSeq = lastSeq
+    if (this.announcedSeq !== lastSeq) {
+      this.announcedSeq = lastSeq
       this.onacknowledged(lastSeq)
     }
     this.waiters.answer()
@@ -189,7 +189,7 @@ class Committer {
     this.written = this.target = this.acknowledged
     this.writer.durability.rollBack(this.acknowledged)
     const finish = () => {
-      if (this.writer.failure === null) this.dropUnwritten(err)
+      if (this.writer.failure === null) this.rejectUnacknowledged(err)
       this.writer.becomeIdle()
     }
     if (isExtended) this.truncate(finish)
@@ -217,7 +217,7 @@ class Committer {
    * Nothing that is not acknowledged will be stored; its callers get the error.
    * @param {Error} err
    */
-  dropUnwritten (err) {
+  rejectUnacknowledged (err) {
     this.forgetUnacknowledged()
     // not if an fsync has failed: then the file is left as it is, and the next owner finds what is in it
     this.writer.clients.rollBack(this.acknowledged)
@@ -240,7 +240,7 @@ class Committer {
    */
   moveTo (end, lastSeq) {
     this.written = this.acknowledged = this.target = end
-    this.toldSeq = lastSeq
+    this.announcedSeq = lastSeq
   }
 }
 

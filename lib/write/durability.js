@@ -70,11 +70,11 @@ class Durability {
   }
 
   /**
-   * The offset that has to be synced before written data may be acknowledged.
    * @param {number} written offset
    * @param {number} forced the offset after the last record whose caller asked for a sync
+   * @returns {number} the offset up to which the file has to be synced before written data may be acknowledged
    */
-  mustBeSynced (written, forced) {
+  requiredSync (written, forced) {
     const { sync, syncBytes } = this.options
     if (sync === 'always' || forced > this.synced) return written
     return sync === 'interval' ? written - syncBytes : 0

@@ -1,7 +1,8 @@
 'use strict'
 
-// Keeps FILE.meta true while a log is open for writing. Before the file is changed for the first time, it says so; then it moves up as data
-// becomes durable, lists deletions until the file has them, and says where the log starts. One change at a time.
+// Maintains FILE.meta while a log is open for writing. Before the log's file is changed for the first time, it says that the log is open. Then
+// its recovery point moves up as data becomes durable, it lists deletions until the file has them, and says where the log starts. One change at
+// a time.
 
 const { randomUUID } = require('crypto')
 const { blockBefore, tieAt } = require('../recovery/belonging')

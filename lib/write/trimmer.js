@@ -29,12 +29,14 @@ const BATCH_SIZE = 1024 * 1024
  */
 
 class Trimmer {
-  /** @param {import('../write/writer').Writer} writer */
+  /** @param {import('./writer').Writer} writer */
   constructor (writer) {
     this.writer = writer
     this.io = writer.file.io
     this.blocks = writer.blocks
-    this.punched = this.zeros = this.blocks.start
+    this.punched = this.blocks.start
+    /** `durable`, as it was when it was last known. */
+    this.knownDurable = this.blocks.start
     /** Number of the fsync that makes durable what is punched. */
     this.coveredBy = 0
     /** Of trims that wait for their turn. @type {Set<Request>} */
@@ -52,8 +54,8 @@ class Trimmer {
 
   /** Up to here the file has zeros after a power cut, too. */
   get durable () {
-    if (!this.hasUnsynced) this.zeros = this.punched
-    return this.zeros
+    if (!this.hasUnsynced) this.knownDurable = this.punched
+    return this.knownDurable
   }
 
   /**
@@ -136,7 +138,7 @@ class Trimmer {
    * @param {import('../space/offset-map').OffsetMap} map
    */
   moveFile (start, map) {
-    this.punched = this.zeros = start
+    this.punched = this.knownDurable = start
     this.coveredBy = 0
     for (const request of this.requests) request.start = map.up(request.start)
   }
@@ -178,7 +180,7 @@ class Trimmer {
     // clients that have the first block take it for a hole
     writer.clients.rewritten()
     const to = Math.min(blocks.start, punched + SLICE_SIZE - SLICE_SIZE % blocks.blockSize)
-    this.zeros = this.durable
+    this.knownDurable = this.durable
     await punchHead({ ...io, sync: () => promised(cb => durability.syncAll(cb)) }, punched, to, blocks.blockSize)
     this.punched = to
     if (to === blocks.start) this.isUrgent = false

@@ -14,7 +14,7 @@ const { CommitGroup } = require('./commit-group')
  * @typedef {object} Wait for an offset
  * @property {number} end
  * @property {boolean} mustBeSynced false: acknowledged is enough
- * @property {boolean} takesUntold whether it gets the error of an append without a callback: those that other processes wait for do not
+ * @property {boolean} takesUnreported whether it gets the error of an append without a callback: those that other processes wait for do not
  * @property {Error | null} error of an append before it that has failed without a callback to tell
  * @property {Answer | undefined} cb
  *
@@ -97,10 +97,10 @@ class Waiters {
    * @param {number} end
    * @param {boolean} mustBeSynced
    * @param {Answer | undefined} cb
-   * @param {boolean} [takesUntold] whether it gets the error of an append without a callback
+   * @param {boolean} [takesUnreported] whether it gets the error of an append without a callback
    */
-  wait (end, mustBeSynced, cb, takesUntold = cb !== undefined) {
-    this.waits.push({ end, mustBeSynced, takesUntold, error: takesUntold ? this.takeUntold() : null, cb })
+  wait (end, mustBeSynced, cb, takesUnreported = cb !== undefined) {
+    this.waits.push({ end, mustBeSynced, takesUnreported, error: takesUnreported ? this.takeUnreported() : null, cb })
   }
 
   /**
@@ -177,7 +177,7 @@ class Waiters {
    * @param {Error} error
    */
   failSilently (before, error) {
-    const waits = this.waits.filter(({ end, takesUntold }) => end > before && takesUntold)
+    const waits = this.waits.filter(({ end, takesUnreported }) => end > before && takesUnreported)
     for (const wait of waits) wait.error ??= error
     if (waits.length === 0) this.refusedSilently(error)
   }
@@ -203,8 +203,8 @@ class Waiters {
   }
 
   /** @returns {Error | null} the first error that was not reported yet; the caller reports it */
-  takeUntold () {
-    const earlier = this.before?.takeUntold() ?? null
+  takeUnreported () {
+    const earlier = this.before?.takeUnreported() ?? null
     if (earlier !== null) return earlier
     const { unreported } = this
     this.unreported = null
@@ -220,9 +220,9 @@ class Waiters {
   answerWaits (isOver, failure) {
     const left = []
     for (const wait of this.waits) {
-      const { cb, error, takesUntold } = wait
+      const { cb, error, takesUnreported } = wait
       if (!isOver(wait)) left.push(wait)
-      else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure ?? (takesUntold ? this.before?.takeUntold() : null) ?? null) })
+      else if (cb !== undefined) this.ready.push({ answer: () => cb(error ?? failure ?? (takesUnreported ? this.before?.takeUnreported() : null) ?? null) })
     }
     this.waits = left
   }

@@ -14,25 +14,30 @@
 //
 // At most one operation changes the file, and the state says which:
 //
-//     state         the file                                          next
-//     ------------  ------------------------------------------------  ------------------------------------
-//     idle          is left alone                                     what `nextStep` says
-//     preparing     gets its recovery point, before it is changed, or  writing; rollingBack
-//                   deletions, before their block is sealed
-//     writing       gets packed blocks behind `written`               completing, settling; rollingBack
-//     completing    has atomic batches: gets the length that was      settling; rollingBack, failed
+//     state         the file                                           next
+//     ------------  -------------------------------------------------  ------------------------------
+//     idle          is left alone                                      what `nextStep` says
+//     preparing     gets deletions, before their block is sealed;      writing; rollingBack
+//                   before it changes at all, FILE.meta says that the
+//                   log is open
+//     writing       gets packed blocks behind `written`                completing, settling or idle;
+//                                                                      rollingBack
+//     completing    has atomic batches: gets the length that was       settling or idle; rollingBack
 //                   withheld, when all else of the write is durable
-//     settling      is fsynced, before what is written is             idle (acknowledged); failed
+//     settling      is fsynced, before what is written is              idle
 //                   acknowledged
-//     rollingBack   is truncated to `acknowledged`: a write failed    idle; failed
-//     operating     is changed by one operation: deletions in up to    idle; failed
+//     rollingBack   is truncated to `acknowledged`: a write failed     idle
+//     operating     is changed by one operation: deletions in up to    idle
 //                   64 blocks, a trim, the end of a compaction; see
 //                   `exclusively`
-//     closing       is truncated and fsynced a last time, and FILE.meta  closed
-//                   says that the log is closed
+//     closing       gets what was deleted and trimmed, and is fsynced  closed
+//                   a last time; FILE.meta says that the log is closed
 //     failed        is not changed any more: an fsync, or a            closing
 //                   truncation after a failed write, failed
-//     closed        is not used any more                              -
+//     closed        is not used any more                               -
+//
+// Each state up to `operating` becomes `failed` if an fsync fails. What is written is
+// acknowledged on the way to `idle`.
 //
 // When a write fails (rollingBack), when an fsync fails (failed) and when the log is closed
 // (closed), every caller that still waits is answered, once. All I/O calls back,
@@ -149,23 +154,23 @@ class Writer {
 
   /**
    * @param {((err: Error | null) => void) | undefined} cb called when all appended so far is durable
-   * @param {boolean} [takesUntold] see Waiters
+   * @param {boolean} [takesUnreported] see Waiters
    */
-  sync (cb, takesUntold) {
-    this.wait(true, this.deleter.syncFirst(cb), takesUntold)
+  sync (cb, takesUnreported) {
+    this.wait(true, this.deleter.syncFirst(cb), takesUnreported)
   }
 
   /**
    * @param {boolean} mustBeSynced
    * @param {((err: Error | null) => void) | undefined} cb
-   * @param {boolean} [takesUntold] see Waiters
+   * @param {boolean} [takesUnreported] see Waiters
    */
-  wait (mustBeSynced, cb, takesUntold = cb !== undefined) {
+  wait (mustBeSynced, cb, takesUnreported = cb !== undefined) {
     if (this.failure !== null || this.state === 'closed') {
-      if (cb !== undefined) process.nextTick(cb, this.failure ?? (takesUntold ? this.waiters.takeUntold() : null))
+      if (cb !== undefined) process.nextTick(cb, this.failure ?? (takesUnreported ? this.waiters.takeUnreported() : null))
       return
     }
-    this.waiters.wait(this.packer.end, mustBeSynced, cb, takesUntold)
+    this.waiters.wait(this.packer.end, mustBeSynced, cb, takesUnreported)
     this.schedule()
   }
 
@@ -391,7 +396,7 @@ class Writer {
     committer.answer()
     this.rejectOperations(/** @type {Error} */ (appender.refusal))
     const onclosed = /** @type {Done} */ (this.onclosed)
-    onclosed(err ?? waiters.takeUntold())
+    onclosed(err ?? waiters.takeUnreported())
   }
 }
 
