@@ -467,7 +467,7 @@ exports.cursorClosed = (filename, name) => createError('flumelog:closed', `${fil
  * @param {string} reason why its record is not there
  */
 exports.cursorOutside = (filename, name, seq, reason) => createError('flumelog:invalid',
-  `${filename}: the record of the cursor '${name}' at offset ${seq} is missing: ${reason}; the log was replaced, restored from a backup, or packed by repair; ` +
+  `${filename}: the record of the cursor '${name}' at offset ${seq} is missing: ${reason}; the log was replaced or restored from a backup; ` +
   'commit another position with rewind: true, or delete the cursor to start again', { filename, offset: seq })
 
 /**

@@ -1,6 +1,6 @@
 'use strict'
 
-// A named position in a log that survives restarts. Commits are gathered: those that are called while the file is being
+// A named position in a log that survives restarts. Commits are batched: those that are called while the file is being
 // written share the next write, the last one wins, and all of them are answered in order.
 //
 // All seqs and positions in memory are those of the log as it is now: `move` maps them in the turn in which a compaction changes the log's id.

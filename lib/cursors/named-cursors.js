@@ -163,8 +163,8 @@ class NamedCursors {
     for (let id = null; id !== this.id;) {
       id = this.id
       await this.makeIdDurable()
-      // otherwise it cannot be mapped
-      // up to `next`: a block that was sealed behind the record is not after a power cut, if its end is not durable
+      // one of another generation has no offset in this file. Up to `next`: if the end of a block that was sealed after the record is not durable,
+      // a power cut leaves it unsealed
       if (position().id === this.id) await this.makeRecordDurable(position().next - 1)
     }
   }
