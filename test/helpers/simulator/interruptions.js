@@ -17,12 +17,15 @@ const STEPS = 10
 const PATIENCE = 60_000
 /** How many calls go by before the one at which a process is interrupted, at most. */
 const REACHES = [3, 10, 10, 30, 30, 100]
-/** The same of calls that concern names. */
-const MOST_NAMES = 6
+/** The same of calls of one kind. */
+const NEAR = [6]
 /** Calls that change something, or make it durable: others leave nothing to the next process. */
 const CHANGES = new Set(['write', 'writev', 'writeFile', 'fsync', 'fdatasync', 'rename', 'link', 'unlink', 'rm', 'ftruncate', 'punch', 'open', 'mkdir', 'copyFile', 'chmod', 'fchmod'])
 /** Calls that change names, or make them durable. */
 const NAMES = new Set(['rename', 'link', 'unlink', 'fsync'])
+const WRITES = new Set(['write', 'writev'])
+/** At which of the calls a process is interrupted. @type {Array<[Set<string> | null, number[]]>} */
+const PLACES = [[null, REACHES], [CHANGES, REACHES], [CHANGES, REACHES], [NAMES, NEAR], [NAMES, NEAR], [WRITES, NEAR]]
 /** What a process does with a log that it has open, one after the other. */
 const ACTIONS = ['append', 'append', 'append', 'appendSeveral', 'appendBatch', 'consume', 'consume', 'delete', 'delete', 'deleteSeveral', 'trim', 'compact', 'compact', 'backup', 'backup', 'fullBackup', 'sync']
 /** What happens at the call. */
@@ -119,8 +122,7 @@ class Round {
   async stage (isInterrupted) {
     const { world, random } = this
     const [log, other, backup] = this.logs
-    for (const each of this.logs) each.begin()
-    this.hasFaults = this.isJoined = false
+    this.begin()
     const process = world.start()
     const target = random() < 0.3 ? other : log
     const subject = this.exists(target) ? target : log
@@ -132,9 +134,16 @@ class Round {
     // the power goes a moment after the process whose end it is
     await world.run(() => false, 1)
     world.fault = () => null
-    if (random() < 0.3) this.cutPower()
+    if (random() < (this.hasFaults ? 0.6 : 0.3)) this.cutPower()
     else for (const left of [...world.processes]) world.kill(left, 'at the end of the stage')
     world.disk.capacity = Infinity
+  }
+
+  begin () {
+    for (const log of this.logs) log.begin()
+    // an fsync of the last stage that fails in this one is an error for whoever has the file open by then
+    this.hasFaults &&= [...this.world.disk.find('/data', 'ls').entries.values()].some(({ syncs }) => syncs > 0)
+    this.isJoined = false
   }
 
   /** Whether what is acknowledged is durable. */
@@ -166,8 +175,8 @@ class Round {
     const what = random.pick(INTERRUPTIONS)
     if (what === 'join' && subject === null) return
     this.isJoined ||= what === 'join'
-    const calls = random.pick([null, CHANGES, CHANGES, NAMES, NAMES])
-    let left = random.below(calls === NAMES ? MOST_NAMES : random.pick(REACHES))
+    const [calls, reaches] = random.pick(PLACES)
+    let left = random.below(random.pick(reaches))
     process.oncall = (name, args) => {
       if (calls !== null && !calls.has(name)) return
       if (left-- > 0) return
@@ -443,7 +452,7 @@ class Round {
       await cursor.ready()
       if (!process.isAlive) return
       const { id } = log.flumelog
-      const before = model.known().get(model.current)
+      const before = model.known().states.get(model.current.records)
       const records = []
       for await (const record of cursor.stream({ limit, fromStart: true })) records.push(record)
       if (!process.isAlive) return
@@ -509,7 +518,7 @@ class Round {
     if (target.isBusy) return
     target.isBusy = true
     const { id, previousId, before } = model.current
-    const known = model.known().get(model.current)
+    const known = model.known().states.get(model.current.records)
     const records = partOf(known, target.variants)
     // it may be compacted before it is read
     const made = target.add(this.isJoined ? { id: null, previousId: undefined, records } : { id: id ?? model.id, previousId, before, records })
@@ -574,8 +583,7 @@ class Round {
   async settle (model) {
     const { world } = this
     if (!this.exists(model) || world.problems.length > 0) return
-    model.begin()
-    this.hasFaults = this.isJoined = false
+    this.begin()
     const process = world.start()
     await this.until(this.use(process, model, model === this.logs[2] ? [] : ['append'], false), process)
     if (world.problems.length > 0) return

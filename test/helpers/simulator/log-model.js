@@ -14,6 +14,10 @@
  * @property {Map<string, State>} records by their text; a compaction has those of the log that it replaces
  * @property {Map<string, number>} before where they were in the log with the previous id
  * @property {boolean} isNew an operation of this stage makes it
+ *
+ * @typedef {object} Known what a process may find that opens the log then, but for what becomes of it meanwhile
+ * @property {Map<Variant['records'], Variant['records']>} states of the records of each variant, as they were
+ * @property {number} replaced variants that it cannot find any more
  */
 
 /** @type {Set<State>} */
@@ -34,8 +38,8 @@ class LogModel {
     this.mayBeAbsent = true
     /** The one that was found in this stage, or made since. @type {Variant | null} */
     this.current = null
-    /** The one that it has replaced in this stage: other processes see it for a moment. @type {Variant | null} */
-    this.former = null
+    /** Those that were replaced in this stage, one by the other: who has opened one of them before sees it for a moment. @type {Variant[]} */
+    this.former = []
     /** What it is called, and where its records are, for those who see it under this id. */
     this.id = ''
     /** @type {Map<string, number>} */
@@ -53,35 +57,31 @@ class LogModel {
   /** The processes of the last stage are gone. */
   begin () {
     for (const variant of this.variants) variant.isNew = false
-    this.current = this.former = null
+    this.current = null
+    this.former = []
     this.seqs = new Map()
     this.uncertain = new Set()
     this.copies = []
     this.isBusy = false
   }
 
-  /** @returns {Variant[]} those that a process may find now */
-  get all () {
-    return this.former === null ? [...this.variants] : [this.former, ...this.variants]
-  }
-
-  /** @returns {Map<Variant, Map<string, State>>} what is known now: what a process finds that opens the log from now on is compared with this, too */
+  /** @returns {Known} */
   known () {
-    return new Map(this.all.map(variant => [variant, new Map(variant.records)]))
+    return { states: new Map(this.variants.map(({ records }) => [records, new Map(records)])), replaced: this.former.length }
   }
 
   /**
    * @param {Map<string, number>} seqs of the records that were found, by their text
    * @param {string} id
    * @param {string | null | undefined} previousId from which the offset map leads; undefined: not looked at
-   * @param {Map<Variant, Map<string, State>>} known when the log was opened
+   * @param {Known} known when the log was opened
    * @param {boolean} isReader it has changed nothing, and others may have
    * @returns {Variant | null}
    */
   found (seqs, id, previousId, known, isReader) {
     const reasons = []
-    for (const variant of this.all.reverse()) {
-      const reason = this.difference(variant, seqs, id, previousId, known.get(variant) ?? null)
+    for (const variant of [...this.variants.toReversed(), ...this.former.slice(known.replaced).toReversed()]) {
+      const reason = this.difference(variant, seqs, id, previousId, known.states.get(variant.records) ?? null)
       if (reason === null) {
         if (!isReader) Object.assign(this, { current: variant, seqs, id })
         return variant
@@ -160,7 +160,7 @@ class LogModel {
       // of what was interrupted, recovery has made durable what is not there
       if (state === 'refused' || (state === 'appended' && !isThere)) records.set(text, 'gone')
       else if (isThere) records.set(text, 'there')
-      volatile.add(text)
+      if (state !== 'refused') volatile.add(text)
     }
   }
 
@@ -196,16 +196,16 @@ class LogModel {
 
   /** @param {Variant} variant that was added, and has replaced all others */
   replaceBy (variant) {
-    this.former = this.current
+    this.former.push(this.current)
     this.variants = [variant]
     this.mayBeAbsent = false
   }
 
-  /** What was refused is on the disk, perhaps, and what was not durable is not. */
+  /** What was not durable may not be there. */
   powerCut () {
-    for (const { records } of this.all) {
+    for (const { records } of this.variants) {
       for (const [text, state] of records) {
-        if (state === 'refused' || (state === 'there' && this.volatile.has(text))) records.set(text, 'appended')
+        if (state === 'there' && this.volatile.has(text)) records.set(text, 'appended')
         else if (state === 'gone' && this.volatile.has(text)) records.set(text, 'deleted')
       }
     }
