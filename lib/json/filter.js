@@ -195,7 +195,7 @@ function comparison ({ path, operator, wanted }, encoding) {
 /**
  * @param {string[]} path
  * @param {string | null} encoding
- * @param {(found: unknown, written: string) => boolean} passes given the value at the path, and as it is written
+ * @param {(found: unknown, written: string) => boolean} passes given the value at the path, and as it is written unless it is an object or array
  * @param {Wanted | null} [equal] the only value that can pass; null: others can
  * @returns {Filter}
  * @throws flumelog:invalid
@@ -216,7 +216,7 @@ function valueFilter (path, encoding, passes, equal = null) {
       hasValue = true
       // a number that is too long was rounded when it was parsed
       const isRounded = typeof found === 'number' && !Number.isSafeInteger(found) && Number.isInteger(found)
-      return passes(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : String(found))
+      return passes(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : isScalar(found) ? String(found) : '')
     }
   }
 }
