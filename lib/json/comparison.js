@@ -19,7 +19,8 @@ const { shorten } = require('../format-value')
  * @property {(a: any, b: any) => number} order of two keys
  */
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+/** Digits are matched in one way only: otherwise it would take quadratic time. */
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 /** Sign, digits before and after the point, exponent. */
 const DECIMAL = /^([+-]?)0*(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i
 
@@ -158,4 +159,4 @@ function textOf (json) {
   return typeof value === 'string' ? value : null
 }
 
-module.exports = { comparisonOf, compareNumbers }
+module.exports = { NUMBER, comparisonOf, compareNumbers }

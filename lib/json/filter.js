@@ -5,14 +5,13 @@
 const { isUtf8 } = require('buffer')
 const errors = require('../errors')
 const { compareTimes, numberOf, parseDate, unitOf } = require('./dates')
-const { compareNumbers } = require('./comparison')
+const { NUMBER, compareNumbers } = require('./comparison')
 const { byteText } = require('./byte-text')
 const { whatOccurs } = require('./occurrence')
 const { parseFilter } = require('./parse-filter')
 const { finder } = require('./text')
 
 const WITHOUT_VALUES = ['utf8', 'hex']
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 /** By operator: whether the order of a value and the one given, negative, 0 or positive, is one that passes. @type {Record<string, (order: number) => boolean>} */
 const PASSES = {
   '=': order => order === 0,
