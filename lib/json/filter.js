@@ -272,7 +272,7 @@ function orderWith ({ text: wanted, isQuoted }) {
         return (isNumber && NUMBER.test(found) ? compareNumbers(found, wanted) : 0) || compare(found, wanted)
       }
       case 'boolean': return !isQuoted && (wanted === 'true' || wanted === 'false') ? compare(String(found), wanted) : null
-      default: return found === null && wanted === 'null' ? 0 : null
+      default: return found === null && !isQuoted && wanted === 'null' ? 0 : null
     }
   }
 }

@@ -103,7 +103,7 @@ class Parser {
     if (path === '') throw this.error(`\`${operator}\` has no path: write path ${operator} value; ${IN_QUOTES}`)
     const quoted = this.takeQuoted()
     const text = quoted ?? this.takeWords()
-    if (text === '') throw this.error(`\`${operator}\` has no value: write path ${operator} value; ${IN_QUOTES}`)
+    if (text === '' && quoted === null) throw this.error(`\`${operator}\` has no value: write path ${operator} value; ${IN_QUOTES}`)
     return { type: 'comparison', path: this.keysOf(path), operator, wanted: { text, isQuoted: quoted !== null } }
   }
 

@@ -36,3 +36,14 @@ test('a long text that begins like a number is compared in time that grows with 
   t.ok(Date.now() - start < 2000, `${Date.now() - start} ms`)
   t.end()
 })
+
+test('a value in quotes is a string, also if it is null or empty', (t) => {
+  const records = ['{"a":null}', '{"a":"null"}', '{"a":""}', '{"a":"x"}']
+  const passed = (query) => records.filter(json => passes(query, json))
+  t.deepEqual(passed('a = null'), ['{"a":null}', '{"a":"null"}'])
+  t.deepEqual(passed('a = "null"'), ['{"a":"null"}'])
+  t.deepEqual(passed('a != "null"'), ['{"a":null}', '{"a":""}', '{"a":"x"}'])
+  t.deepEqual(passed('a = ""'), ['{"a":""}'])
+  t.deepEqual(passed('a > ""'), ['{"a":"null"}', '{"a":"x"}'])
+  t.end()
+})
