@@ -11,6 +11,7 @@ const { whatOccurs } = require('./occurrence')
 const { parseFilter } = require('./parse-filter')
 const { finder } = require('./text')
 
+const isEnumerable = Object.prototype.propertyIsEnumerable
 const WITHOUT_VALUES = ['utf8', 'hex']
 /** By operator: whether the order of a value and the one given, negative, 0 or positive, is one that passes. @type {Record<string, (order: number) => boolean>} */
 const PASSES = {
@@ -213,8 +214,8 @@ function valueFilter (path, encoding, passes, equal = null) {
       const found = valueAt(value, path)
       if (found === undefined) return false
       hasValue = true
-      // a number that is too long was rounded when it was parsed
-      const isRounded = typeof found === 'number' && !Number.isSafeInteger(found) && Number.isInteger(found)
+      // an integer that is too long was rounded when it was parsed, maybe to Infinity
+      const isRounded = typeof found === 'number' && !Number.isSafeInteger(found) && Math.trunc(found) === found
       return passes(found, isRounded && json !== undefined ? finder(json)(path) ?? String(found) : isScalar(found) ? String(found) : '')
     }
   }
@@ -241,7 +242,8 @@ function decodeJson (data) {
  */
 function valueAt (value, path) {
   for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    // not the length of an array
+    if (typeof value !== 'object' || value === null || !isEnumerable.call(value, key)) return undefined
     value = value[key]
   }
   return value

@@ -47,3 +47,15 @@ test('a value in quotes is a string, also if it is null or empty', (t) => {
   t.deepEqual(passed('a > ""'), ['{"a":"null"}', '{"a":"x"}'])
   t.end()
 })
+
+test('a filter finds members of arrays by their positions only, and integers that are greater than any number of JavaScript', (t) => {
+  t.equal(passes('a.length = 2', '{"a":[1,2],"length":2}'), false)
+  t.equal(passes('a.length = 2', '{"a":{"length":2}}'), true)
+  t.equal(passes('a.1 = 2', '{"a":[1,2]}'), true)
+  const large = '1'.repeat(400)
+  t.equal(passes(`a = ${large}`, `{"a":${large}}`), true)
+  t.equal(passes(`a < ${large}`, `{"a":${large}}`), false)
+  t.equal(passes('a > 5', '{"a":1e400}'), true)
+  t.equal(passes('a < -5', '{"a":-1e400}'), true)
+  t.end()
+})
