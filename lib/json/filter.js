@@ -77,7 +77,16 @@ function evaluate (condition, encoding) {
  */
 function all (parts) {
   return {
-    mayMatch: (bytes, end, start) => parts.every(part => part.mayMatch(bytes, end, start)) || parts.some(part => part.missing() !== null && part.mayMatch(bytes, end, start)),
+    mayMatch: (bytes, end, start) => {
+      let result = true
+      for (const part of parts) {
+        const isMissing = part.missing() !== null
+        if (!result && !isMissing) continue
+        if (!part.mayMatch(bytes, end, start)) result = false
+        else if (isMissing) return true
+      }
+      return result
+    },
     matches: (decoded, data) => combine(parts, decoded, data, false),
     missing: () => missingIn(parts),
     marks: (text) => parts.flatMap(part => part.marks(text))

@@ -59,3 +59,10 @@ test('a filter finds members of arrays by their positions only, and integers tha
   t.equal(passes('a < -5', '{"a":-1e400}'), true)
   t.end()
 })
+
+test('the bytes of a record are searched once for each condition of a filter, however conditions are nested', (t) => {
+  let query = 'a0 = 1'
+  for (let i = 1; i < 60; i++) query = `(${query} and a${i} = 1)`
+  t.equal(passes(query, '{"b":1}'), false)
+  t.end()
+})
