@@ -31,8 +31,33 @@ function compact (text) {
 /** Levels; deeper ones are not indented further. */
 const MAX_INDENT = 100
 
-/** The tokens of JSON: strings, punctuation, and everything else. */
-const TOKENS = /"[^"\\]*(?:\\[^][^"\\]*)*"|[[\]{},:]|[^\s[\]{},:"]+/g
+/** What follows on a number, or on true, false and null. */
+const ENDS = new Set(Buffer.from('[]{},:" \t\r\n'))
+
+/**
+ * By characters: an expression for strings needs memory for each escape in one, of which there can be too many.
+ * @param {string} text valid JSON
+ * @returns {string[]} strings, punctuation, and everything else
+ */
+function tokensOf (text) {
+  const tokens = []
+  let i = 0
+  while (i < text.length) {
+    const start = i
+    const first = text.charCodeAt(i++)
+    if (first <= 0x20) continue
+    if (first === QUOTE) {
+      for (let code = 0; i < text.length && code !== QUOTE; i++) {
+        code = text.charCodeAt(i)
+        if (code === BACKSLASH) i++
+      }
+    } else if (!ENDS.has(first)) {
+      while (i < text.length && !ENDS.has(text.charCodeAt(i))) i++
+    }
+    tokens.push(text.slice(start, i))
+  }
+  return tokens
+}
 
 /**
  * @param {string} text valid JSON
@@ -42,7 +67,7 @@ function pretty (text) {
   let result = ''
   let depth = 0
   let before = ''
-  for (const token of text.match(TOKENS) ?? []) {
+  for (const token of tokensOf(text)) {
     const opened = before === '{' || before === '['
     if (token === '}' || token === ']') {
       depth--
@@ -73,7 +98,7 @@ function indentOf (depth) {
  * @returns {(keys: string[]) => string | undefined} the JSON of the value at a path, without whitespace between tokens
  */
 function finder (text) {
-  const tokens = text.match(TOKENS) ?? []
+  const tokens = tokensOf(text)
   return (keys) => {
     /** @type {number | undefined} */
     let start = 0

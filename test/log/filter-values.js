@@ -3,7 +3,7 @@
 // Filters on records that are unusual JSON: none may end a filter, or keep it busy for long.
 
 const test = require('tape')
-const { decodeJson, filterOf } = require('../../json')
+const { decodeJson, filterOf, finder, pretty } = require('../../json')
 
 /**
  * @param {string} query
@@ -64,5 +64,14 @@ test('the bytes of a record are searched once for each condition of a filter, ho
   let query = 'a0 = 1'
   for (let i = 1; i < 60; i++) query = `(${query} and a${i} = 1)`
   t.equal(passes(query, '{"b":1}'), false)
+  t.end()
+})
+
+test('a string with millions of escapes is found, and printed', (t) => {
+  for (const escape of ['\\n', '\\\\']) {
+    const text = `"${escape.repeat(5e6)}"`
+    t.ok(finder(`{"a":${text},"b":1}`)(['a']) === text, `${escape} found`)
+    t.ok(pretty(`{"a":${text}}`) === `{\n  "a": ${text}\n}`, `${escape} printed`)
+  }
   t.end()
 })
