@@ -50,13 +50,18 @@ class Appending {
 
   /**
    * Appends records as they are stored, which the codec has been passed by.
-   * @param {Uint8Array[]} records checked and fitting
+   * @param {Uint8Array[]} batch
    * @param {(err: Error | null, seq?: any) => void} cb
    */
-  appendEncoded (records, cb) {
-    const { state: { appender }, closing } = this.log
-    if (appender === null || closing !== null) this.refuse(cb)
-    else appender.appendBatch(records, false, cb)
+  appendEncoded (batch, cb) {
+    const { state: { appender }, closing, records } = this.log
+    if (appender === null || closing !== null) return this.refuse(cb)
+    try {
+      records.storedBatch(batch)
+    } catch (err) {
+      return appender.reject(/** @type {Error} */ (err), cb)
+    }
+    appender.appendBatch(batch, false, cb)
   }
 
   /**

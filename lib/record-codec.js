@@ -80,6 +80,23 @@ class RecordCodec {
   }
 
   /**
+   * @param {any} records as they are stored: one of zeros is a deleted record
+   * @returns {Uint8Array[]} the same
+   * @throws the error of the first one that is refused
+   */
+  storedBatch (records) {
+    if (!Array.isArray(records)) throw errors.refusedRecord(this.filename, `records must be an array; it is ${format(records)}`)
+    for (let index = 0; index < records.length; index++) {
+      try {
+        this.fittingStored(this.checkedBytes(records[index]))
+      } catch (err) {
+        throw errors.refusedArray(err, index, records.length)
+      }
+    }
+    return records
+  }
+
+  /**
    * @param {any} value
    * @returns {unknown} what the codec makes of it
    */
@@ -104,13 +121,20 @@ class RecordCodec {
    * @returns {Uint8Array} the same
    */
   checked (data) {
+    const bytes = this.checkedBytes(data)
+    if (layout.isStorable(bytes)) return bytes
+    throw errors.refusedRecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
+  }
+
+  /**
+   * @param {unknown} data
+   * @returns {Uint8Array} the same
+   */
+  checkedBytes (data) {
     if (!isBytes(data)) {
       throw errors.refusedRecord(this.filename, `a record must be a Buffer, a Uint8Array or a string, or the codec must make one of it (codec: 'json' makes one of objects, and none of undefined, functions and symbols); it is ${format(data)}`)
     }
     if (data.length === 0) throw errors.refusedRecord(this.filename, 'a record must have at least one byte')
-    if (!layout.isStorable(data)) {
-      throw errors.refusedRecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
-    }
     return data
   }
 

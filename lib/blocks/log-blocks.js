@@ -209,7 +209,7 @@ class LogBlocks {
   /**
    * Appends records as they are stored: one of zeros is a deleted record, and no codec is applied.
    * @param {Uint8Array[]} records
-   * @returns {Promise<number>} seq of the last one
+   * @returns {Promise<number>} seq of the last one. Rejects, with nothing stored, with `flumelog:invalid` or `flumelog:too-large`
    */
   append (records) {
     return promised(cb => this.#log.appending.appendEncoded(records, cb))

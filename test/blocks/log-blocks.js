@@ -4,6 +4,7 @@
 
 const tape = require('tape')
 const { blocksOf, recordsOf, dataOf, startOfLarge, chunk } = require('../../blocks')
+const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { overwrite } = require('../helpers/logs')
@@ -75,4 +76,23 @@ tape('a corrupt block is given, with an error that says where and why, and the o
 tape('what is no log in blocks is refused', (t) => {
   for (const given of [{}, null, undefined, 'log']) t.throws(() => blocksOf(given), /must be a log that this package has opened/)
   t.end()
+})
+
+tape('what cannot be a record is not appended as one, nor what a log without large records has no place for', async (t) => {
+  for (const large of [false, true]) {
+    const file = testFolder(t)('log')
+    const { log, seqs } = await filled(file, { large })
+    const blocks = blocksOf(log)
+    await blocks.ready()
+    const codes = []
+    for (const records of ['text', Buffer.from('bytes'), undefined, [5], [null], ['text'], [Buffer.alloc(0)], [Buffer.from('first'), Buffer.alloc(0)], [Buffer.alloc(1000, 'x')]]) {
+      codes.push(await blocks.append(records).then(() => null, err => err.code))
+    }
+    t.deepEqual(codes, [...Array(8).fill('flumelog:invalid'), large ? null : 'flumelog:too-large'])
+    const last = await blocks.append([Buffer.from('next'), Buffer.alloc(8), new Uint8Array([1])])
+    t.deepEqual([...await log.get(last)], [1])
+    await log.close()
+    const { valid, counts } = await verify(file)
+    t.deepEqual([valid, counts.records - counts.parts, counts.deleted], [true, seqs.length + 2 + (large ? 1 : 0), 1])
+  }
 })
