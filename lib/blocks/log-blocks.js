@@ -23,7 +23,7 @@ const SCAN_BYTES = 512 * 1024
  * @property {(Error & { code?: string, reason?: string, offset?: number }) | null} error why its records are not available; `reason` says what is wrong, if it is corrupt
  *
  * @typedef {object} ScanRange
- * @property {number} from offset; the scan starts with its block
+ * @property {number} from offset; the scan starts with its block, or in reverse with the last one if that is before it
  * @property {boolean} [reverse] toward the start of the log; default false
  * @property {AbortSignal} [signal] ends the scan early, without an error
  *
@@ -116,12 +116,13 @@ class LogBlocks {
 
   /**
    * @param {number} number of a block that is not trimmed
-   * @returns {Promise<Block>} rejects with `flumelog:closed`; other errors are in the block
+   * @returns {Promise<Block>} rejects with `flumelog:closed`, or `flumelog:invalid`; other errors are in the block
    */
-  block (number) {
+  async block (number) {
+    if (!Number.isSafeInteger(number) || number < 0) throw errors.invalid(`a block has a number of 0 or more; it is ${format(number)}`)
     const blocks = this.#blocks
     const block = blocks.lookUp(number)
-    if (block !== undefined) return Promise.resolve(this.#shown(block))
+    if (block !== undefined) return this.#shown(block)
     return new Promise((resolve, reject) => blocks.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
       if (codeOf(block.error) === 'flumelog:closed') reject(block.error)
       else resolve(this.#shown(block))
@@ -134,6 +135,7 @@ class LogBlocks {
    * @returns {AsyncGenerator<Block[], void, void>} several at a time, in the order of reading. Throws `flumelog:compacted` if the log is meanwhile
    */
   async * scan ({ from, reverse = false, signal }) {
+    if (typeof from !== 'number' || Number.isNaN(from)) throw errors.invalid(`a scan starts at an offset, \`from\`; it is ${format(from)}`)
     const { blockSize } = this
     let number = Math.floor(from / blockSize)
     const { id } = this.#log.compacting
@@ -146,7 +148,7 @@ class LogBlocks {
       if (id !== this.#log.compacting.id) throw errors.compacted(this.log.filename)
       const { tail } = this.#blocks
       const first = this.start / blockSize
-      if (!reverse && number < first) number = first
+      number = reverse ? Math.min(number, tail.number) : Math.max(number, first)
       if (reverse ? number < first : number * blockSize >= this.limit) return
       const count = number >= tail.number ? 1 : reverse ? Math.min(step, number - first + 1) : Math.min(step, tail.number - number)
       const lowest = reverse ? number - count + 1 : number

@@ -96,3 +96,19 @@ tape('what cannot be a record is not appended as one, nor what a log without lar
     t.deepEqual([valid, counts.records - counts.parts, counts.deleted], [true, seqs.length + 2 + (large ? 1 : 0), 1])
   }
 })
+
+tape('a scan starts at the end of the log if it is to start behind that, and is refused if it is to start nowhere', async (t) => {
+  const { log } = await filled(testFolder(t)('log'))
+  const blocks = blocksOf(log)
+  await blocks.ready()
+  const numbers = async (range) => (await scanned(blocks, range)).map(({ number }) => number)
+  const all = await numbers({ from: 0 })
+  for (const from of [blocks.end, blocks.end + 10 * BLOCK_SIZE, Infinity]) {
+    t.deepEqual(await numbers({ from, reverse: true }), all.toReversed(), `${from}`)
+    t.deepEqual(await numbers({ from: from + BLOCK_SIZE }), [], `after ${from}`)
+  }
+  t.deepEqual(await numbers({ from: -Infinity }), all)
+  for (const from of [undefined, null, NaN, '0']) t.equal(await numbers({ from }).then(() => null, err => err.code), 'flumelog:invalid', `${from}`)
+  for (const number of [undefined, NaN, 0.5, -1, '0']) t.equal(await blocks.block(number).then(() => null, err => err.code), 'flumelog:invalid', `block ${number}`)
+  await log.close()
+})
