@@ -42,13 +42,14 @@ async function restore (backup, file, options) {
   mustBePath('the file', file)
   work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
-  const source = path.resolve(backup)
+  const source = { file: pathFile(backup, { readOnly: true, lock: false }), name: path.resolve(backup) }
   const name = resolved(file)
+  const { force = false } = options
   // a backup that is being written can be half of what it will be; not blocking, since it may be a FIFO
-  const handle = await fs.promises.open(source, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
+  const handle = await fs.promises.open(source.name, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0))
   try {
     if (!lockForReading(handle.fd)) throw errors.notClosed(backup)
-    return await restoreLocked(backup, source, file, name, options, work)
+    return await restoreLocked(backup, source, file, name, force, work)
   } finally {
     await handle.close()
   }
@@ -56,21 +57,21 @@ async function restore (backup, file, options) {
 
 /**
  * @param {string} backup as the caller gave it
- * @param {string} source the same, absolute
+ * @param {{ file: import('../storage/path-file').LogFile, name: string }} source its file, not open, and its name, absolute
  * @param {string} file as the caller gave it
  * @param {string} name the same, absolute
- * @param {RestoreOptions} options
+ * @param {boolean} force
  * @param {import('../maintenance/write-copy').Work} work
  * @returns {Promise<Restored>}
  */
-async function restoreLocked (backup, source, file, name, options, work) {
-  const extent = await openExtent(pathFile(backup, { readOnly: true, lock: false }))
+async function restoreLocked (backup, source, file, name, force, work) {
+  const extent = await openExtent(source.file)
   try {
     if (extent.open) throw errors.notClosed(backup)
-    if (isSameFile(source, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
+    if (isSameFile(source.name, name)) throw errors.invalid(`${file}: this is the backup itself; give the name of the log`)
     if (fs.statSync(name, { throwIfNoEntry: false })?.isDirectory()) throw errors.isDirectory(file)
-    if (!options.force) assertAbsent(name, file)
-    return await restoreAs(name, file, extent, source, options, work)
+    if (!force) assertAbsent(name, file)
+    return await restoreAs(name, file, extent, source.name, force, work)
   } finally {
     await extent.io.close()
   }
@@ -81,11 +82,11 @@ async function restoreLocked (backup, source, file, name, options, work) {
  * @param {string} file the same as the caller gave it
  * @param {import('../maintenance/extent').Extent} extent of the backup
  * @param {string} source its name, absolute
- * @param {RestoreOptions} options
+ * @param {boolean} force
  * @param {import('../maintenance/write-copy').Work} work
  * @returns {Promise<Restored>}
  */
-async function restoreAs (name, file, extent, source, { force = false }, work) {
+async function restoreAs (name, file, extent, source, force, work) {
   // no process has it open for writing
   const replaced = fs.existsSync(name) ? await lockFile(name) : null
   try {

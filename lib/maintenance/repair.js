@@ -50,6 +50,7 @@ async function repair (file, options) {
   work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
   const resolved = path.resolve(file)
+  const { inPlace = false } = options
   await assertLog(file)
   const target = await targetOf(resolved)
   const extent = await openExtent(pathFile(target, { readOnly: false, lock: true }), true)
@@ -58,7 +59,7 @@ async function repair (file, options) {
     if (report.valid) return { report, copied: null, file: null, original: file }
     return await writeCopy(extent, { name: target, given: file, original: target }, work, async (copied, unfinished) => {
       const origin = await originOf(extent.io, target, extent.blockSize)
-      const { copy, original } = await (options.inPlace ? replace(extent, target, unfinished, origin) : placeBeside(target, unfinished, origin))
+      const { copy, original } = await (inPlace ? replace(extent, target, unfinished, origin) : placeBeside(target, unfinished, origin))
       return { report, copied, file: asGiven(copy), original: asGiven(original) }
     })
   } finally {

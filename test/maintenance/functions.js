@@ -5,7 +5,7 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { verify, repair } = require('../../maintenance')
+const { verify, repair, restore } = require('../../maintenance')
 const { open } = require('../../promises')
 const { copyRecords } = require('../../lib/maintenance/copy')
 const { openExtent, verifyExtent } = require('../../lib/maintenance/verify')
@@ -158,6 +158,26 @@ test('maintenance works on the files that its arguments led to when it was calle
   }
   t.ok(fs.readFileSync(name('other/log')).equals(other))
   t.deepEqual(filesIn(name('other')), ['log'])
+})
+
+test('what is restored is the backup to which its name led when the call was made, as its options were then', async (t) => {
+  const name = testFolder(t)
+  const before = process.cwd()
+  t.teardown(() => process.chdir(before))
+  fs.mkdirSync(name('other'))
+  await makeLog(name('backup'), ['this', 'log'])
+  await makeLog(name('other/backup'), ['another one'])
+  await makeLog(name('log'), ['an earlier', 'log', 'that stays'])
+  process.chdir(name('.'))
+  const options = { force: false }
+  const refused = restore('backup', 'log', options).catch(({ code }) => code)
+  const restored = restore('backup', 'restored', options)
+  options.force = true
+  process.chdir(name('other'))
+  t.equal((await restored).records, 2)
+  t.equal(await refused, 'EEXIST')
+  t.equal((await verify(name('restored'))).counts.records, 2)
+  t.equal((await verify(name('log'))).counts.records, 3)
 })
 
 test('a repair in place that fails leaves the log as it was, and what was being deleted from it is', async (t) => {
