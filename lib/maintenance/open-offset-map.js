@@ -23,11 +23,33 @@ const { openExtent } = require('./extent')
  * @returns {Promise<OffsetMapMembers | null>} null: the log has none
  */
 async function openOffsetMap (log) {
-  const logFile = pathFile(log, { readOnly: true, lock: false })
-  const { io } = await openExtent(logFile)
-  const { id } = generationOf((await readOwn(io).finally(() => io.close()))?.metadata)
-  const file = await OffsetMap.open(logFile.location.path, id)
-  if (file === null) return null
+  const { location: { path } } = pathFile(log, { readOnly: true, lock: false })
+  let id = await idOf(log)
+  let file = await OffsetMap.open(path, id)
+  while (file === null) {
+    const before = id
+    id = await idOf(path)
+    // a compaction has ended in between, which has left another map
+    if (id === before) return null
+    file = await OffsetMap.open(path, id)
+  }
+  return membersOf(file)
+}
+
+/**
+ * @param {string} log its path
+ * @returns {Promise<string>} its id
+ */
+async function idOf (log) {
+  const { io } = await openExtent(pathFile(log, { readOnly: true, lock: false }))
+  return generationOf((await readOwn(io).finally(() => io.close()))?.metadata).id
+}
+
+/**
+ * @param {OffsetMap} file
+ * @returns {OffsetMapMembers}
+ */
+function membersOf (file) {
   return {
     id: file.id,
     previousId: file.previousId,

@@ -5,11 +5,13 @@
 const fs = require('fs')
 const test = require('tape')
 const FlumeLog = require('../..')
-const { verify, repair, restore } = require('../../maintenance')
+const { openOffsetMap, verify, repair, restore } = require('../../maintenance')
 const { open } = require('../../promises')
 const { copyRecords } = require('../../lib/maintenance/copy')
 const { openExtent, verifyExtent } = require('../../lib/maintenance/verify')
 const { deletionOf } = require('../../lib/format/deletions')
+const { promised } = require('../../lib/callbacks')
+const { OffsetMap } = require('../../lib/space/offset-map')
 const { pathFile } = require('../../lib/storage/path-file')
 const { filesIn, testFolder } = require('../helpers/folder')
 const { leaveMetadata } = require('../helpers/left-metadata')
@@ -300,3 +302,24 @@ for (const isCompacted of [false, true]) {
     }
   })
 }
+
+test('the offset map of a log that is compacted while it is looked for is that of one of its compactions', async (t) => {
+  const file = testFolder(t)('log')
+  const log = await open(file)
+  const seq = await log.append('record')
+  const compact = () => promised(cb => log.flumelog.compact({}, cb))
+  await compact()
+  const openMap = OffsetMap.open
+  t.teardown(() => { OffsetMap.open = openMap })
+  OffsetMap.open = async (...args) => {
+    OffsetMap.open = openMap
+    await compact()
+    return OffsetMap.open(...args)
+  }
+  const before = log.id
+  const map = await openOffsetMap(file)
+  t.deepEqual([map.id, map.previousId], [log.id, before])
+  t.equal(await map.map(seq), null)
+  await map.close()
+  await log.close()
+})
