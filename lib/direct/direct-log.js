@@ -113,13 +113,13 @@ class DirectLog {
   }
 
   /**
-   * @param {Uint8Array} data that fits into a block; it is copied
+   * @param {Uint8Array} data what `bytesOf` has given; it is copied
    * @param {AppendCallback} [cb]
    * @returns {number} its seq. `log.sync` and `log.onDrain` tell when it is stored
-   * @throws why nothing is accepted any more
+   * @throws flumelog:too-large if it does not fit into a block, or why nothing is accepted any more
    */
   append (data, cb) {
-    return this.#appender.append(data, false, cb)
+    return this.#appender.append(this.#log.records.fittingStored(data), false, cb)
   }
 
   /**

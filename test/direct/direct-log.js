@@ -67,3 +67,15 @@ tape('a log that another one has open is an error', async (t) => {
   t.equal(await codeOf(DirectLog.open(file, {})), 'flumelog:locked')
   await called(cb => direct.log.close(cb))
 })
+
+tape('a record that does not fit into a block is an error', async (t) => {
+  const direct = await DirectLog.open(testFolder(t)('log'), { blockSize: 64 })
+  const append = (size) => direct.append(direct.bytesOf(Buffer.alloc(size, 'x')))
+  const seq = append(50)
+  t.throws(() => append(51), ({ code }) => code === 'flumelog:too-large')
+  const next = append(3)
+  await new Promise(resolve => direct.log.sync(resolve))
+  t.deepEqual([seq, next, direct.lastSeq], [0, 64, 64])
+  t.deepEqual([direct.getNow(seq).length, String(direct.getNow(next))], [50, 'xxx'])
+  await new Promise(resolve => direct.log.close(resolve))
+})
