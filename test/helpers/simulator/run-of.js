@@ -8,7 +8,7 @@ const { Simulation } = require('./simulation')
  * @returns {Simulation | Interruptions} a run that follows from it
  */
 function runOf (seed) {
-  return seed % 2 === 1 ? new Interruptions(seed) : new Simulation(seed)
+  return seed % 4 === 1 ? new Interruptions(seed) : new Simulation(seed)
 }
 
 module.exports = { runOf }
