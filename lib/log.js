@@ -23,7 +23,7 @@ const { OpenStreams } = require('./read/open-streams')
 const { greatestBound } = require('./read/options')
 const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
-const { TurnBudget } = require('./read/turn-budget')
+const { MAX_DEPTH, TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting } = require('./space/compacting')
 const { deleteRange, isDeletionRange, readRange } = require('./space/deletion-range')
@@ -34,9 +34,6 @@ const { sink } = require('./write/sink')
 const { trim } = require('./space/trim')
 const { statsOf } = require('./statistics')
 const { checkHighWaterMark, DEFAULT_BLOCK_SIZE } = require('./options')
-
-/** How deep a caller may call from within its own callback before it is given a new stack. */
-const MAX_DEPTH = 64
 
 /**
  * @template [T=Buffer]
@@ -321,7 +318,7 @@ class Log {
     mustBeFunction('the callback', cb)
     const { reader } = this.state
     if (reader === null) this.whenReadable(cb, ({ reader }) => reader.get(seq, cb))
-    else if (reader.mustWait()) reader.postpone(() => this.refusal === null ? reader.get(seq, cb) : cb(this.refusal))
+    else if (reader.mustWait()) this.turn.postpone(() => this.refusal === null ? reader.get(seq, cb) : cb(this.refusal))
     else reader.get(seq, cb)
   }
 

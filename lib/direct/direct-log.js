@@ -6,10 +6,9 @@
 const { createLog, logBehind } = require('../log')
 const { settingsOf } = require('../options')
 const { openRecordCursor } = require('../read/record-cursor')
+const { MAX_DEPTH } = require('../read/turn-budget')
 const { pathFile } = require('../storage/path-file')
 
-/** Answers within each other's callbacks, until the next gets a new stack. */
-const MAX_DEPTH = 64
 /** Of the cache: a log that fits is kept, since it is read again and again; of a larger one, this much. */
 const SEQUENTIAL_SHARE = 0.95
 

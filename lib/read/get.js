@@ -8,9 +8,7 @@ const errors = require('../errors')
 const { format } = require('../format-value')
 const { RECORD, WAITING, FAILED } = require('./cursor')
 const { LargeBackwardCursor } = require('./large-cursor')
-
-/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
-const MAX_DEPTH = 64
+const { MAX_DEPTH } = require('./turn-budget')
 
 /** @typedef {import('../format/block').Block} Block */
 /** @typedef {(err: Error | null, value?: any) => void} GetCallback given an error alone, or null and the value */
@@ -30,12 +28,6 @@ class RecordReader {
   /** @returns {boolean} whether a read has to be postponed: on this stack, or in this turn, enough has been answered */
   mustWait () {
     return this.depth > MAX_DEPTH || this.turn.isSpent()
-  }
-
-  /** @param {() => void} run a read that has to wait */
-  postpone (run) {
-    if (this.turn.isSpent()) this.turn.defer(run)
-    else process.nextTick(run)
   }
 
   /**

@@ -7,10 +7,7 @@ const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
 const { greatestBound, refuseOldBounds, streamRangeOf } = require('./options')
-const { CHECK_INTERVAL } = require('./turn-budget')
-
-/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
-const MAX_DEPTH = 64
+const { CHECK_INTERVAL, MAX_DEPTH } = require('./turn-budget')
 
 /**
  * @typedef {import('./cursor').Cursor} Cursor
@@ -123,8 +120,7 @@ class Stream {
    */
   postpone (cb) {
     this.waiting = cb
-    if (this.turn.isSpent()) this.turn.defer(this.resume)
-    else process.nextTick(this.resume)
+    this.turn.postpone(this.resume)
   }
 
   /** @param {Answer} cb of the first read */

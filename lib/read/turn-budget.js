@@ -12,6 +12,8 @@ const { systemClock } = require('../clock')
 const MAX_TURN_TIME = 5
 /** Answers between two checks of the clock, which can take longer than an answer. */
 const CHECK_INTERVAL = 128
+/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack. */
+const MAX_DEPTH = 64
 
 class TurnBudget {
   /** @param {import('../clock').Clock} [clock] */
@@ -50,6 +52,12 @@ class TurnBudget {
     this.timeTurn()
   }
 
+  /** @param {() => void} run called on a new stack; in a later turn, if this one is spent */
+  postpone (run) {
+    if (this.isSpent()) this.defer(run)
+    else process.nextTick(run)
+  }
+
   /** Whether answers are to be given in a later turn. */
   get hasDeferred () {
     return this.deferred.size > 0
@@ -82,4 +90,4 @@ class TurnBudget {
   }
 }
 
-module.exports = { TurnBudget, CHECK_INTERVAL, MAX_TURN_TIME }
+module.exports = { TurnBudget, CHECK_INTERVAL, MAX_DEPTH, MAX_TURN_TIME }
