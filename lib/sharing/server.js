@@ -14,8 +14,6 @@ const { Session } = require('./session')
 
 /** Milliseconds between two LOOKs. */
 const LOOK_INTERVAL = 2
-/** Milliseconds that closing waits for clients to take their last answers. */
-const CLOSE_TIMEOUT = 1000
 
 /**
  * @typedef {{ hold: (isHeld: boolean) => void, close: () => Promise<void> }} Listener of an Address
@@ -270,13 +268,7 @@ class Server {
     const { log } = this
     // without the errors of appends that had no callback: they are for callers of this process
     if (log !== null) await new Promise(resolve => log.writer.wait(false, resolve, false))
-    const ended = [...this.sessions].map(session => session.closed())
-    /** @type {import('../clock').Timer | null} */
-    let timer = null
-    const late = new Promise(resolve => { timer = this.clock.setTimeout(() => resolve(null), CLOSE_TIMEOUT) })
-    await Promise.race([Promise.all(ended), late])
-    this.clock.clearTimeout(timer)
-    for (const session of [...this.sessions]) session.socket.destroy()
+    await Promise.all([...this.sessions].map(session => session.closed()))
   }
 
   /** @returns {import('../types').ClientStats[]} */

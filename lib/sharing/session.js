@@ -145,8 +145,7 @@ class Session {
 
   onbye () {
     if (this.client !== null) this.client.isLeaving = true
-    this.over()
-    this.hangUp()
+    this.end()
   }
 
   // Output
@@ -205,27 +204,24 @@ class Session {
   refuse (err) {
     if (this.isOver) return
     if (/** @type {import('../errors').LogError} */ (err).code === 'flumelog:protocol') this.server.refusals++
-    this.over()
-    this.hangUp(frames.encode(frames.REFUSED, { error: err }))
+    this.end(frames.encode(frames.REFUSED, { error: err }))
   }
 
-  /** Sends all answers, and ends the connection; the client connects again. */
-  end () {
+  /**
+   * Sends all answers, and ends the connection; the client connects again.
+   * @param {Buffer} [bytes] the last ones for the client
+   */
+  end (bytes = Buffer.alloc(0)) {
     if (this.isOver) return
-    this.over()
-    this.hangUp()
-  }
-
-  /** @param {Buffer} [bytes] the last ones for the client */
-  hangUp (bytes = Buffer.alloc(0)) {
     const { socket, server } = this
+    this.over()
     if (!socket.writableEnded) socket.end(bytes)
     // for the end of the other side
     socket.resume()
     server.clock.setTimeout(() => socket.destroy(), REFUSAL_TIMEOUT).unref()
   }
 
-  /** @returns {Promise<void>} resolves when the client has been sent everything */
+  /** @returns {Promise<void>} resolves when the client has been sent everything, or has not taken it for REFUSAL_TIMEOUT */
   closed () {
     return new Promise(resolve => {
       this.socket.once('close', resolve)
