@@ -5,7 +5,7 @@
 
 const { randomUUID } = require('crypto')
 const layout = require('../format/layout')
-const { findProblem } = require('../format/validation')
+const { endOfRecords, endOfSame, findProblem } = require('../format/validation')
 const errors = require('../errors')
 const { openExtent, readExtent } = require('../maintenance/extent')
 const { tieAt } = require('../recovery/belonging')
@@ -15,7 +15,6 @@ const { settleMap } = require('../space/offset-map')
 const { removeUnfinished } = require('../space/unfinished-files')
 const { syncFolder } = require('../storage/directory')
 const { pathFile } = require('../storage/path-file')
-const { findConflict } = require('./find-conflict')
 const { copyBlocks } = require('./copy-blocks')
 const { readSummary } = require('./source-log')
 
@@ -226,6 +225,22 @@ class EarlierBackup {
       yield piece
     }
   }
+}
+
+/**
+ * Whether a block of an earlier backup can be one of the log: both have the same records, but for those that are deleted.
+ * @param {Buffer} block of the log
+ * @param {Buffer} copy of the block in the backup, which may have fewer records
+ * @param {number} end position after the last record of the copy
+ * @returns {number} position of the first record that differs; -1: there is none
+ */
+function findConflict (block, copy, end) {
+  const position = endOfSame(copy, block, end)
+  // a full block has no more records than its copy
+  if (position === end && (end === copy.length || layout.paddingStart(block) === end)) return -1
+  // all that it had may have become one deleted record
+  const isOneDeleted = layout.livePositions(block, endOfRecords(block, 0, block.length)).length === 0 || layout.livePositions(copy, end).length === 0
+  return isOneDeleted ? -1 : position
 }
 
 module.exports = { EarlierBackup }

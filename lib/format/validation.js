@@ -4,7 +4,7 @@
 // one function, and nothing here believes a length before it has been checked.
 
 const { checksumByParts, checksumOf, storedChecksum } = require('./checksum')
-const { BARE_PADDING_SIZE, FRAME_SIZE, LENGTH_SIZE, paddingStart, readLength } = require('./layout')
+const { BARE_PADDING_SIZE, FRAME_SIZE, LENGTH_SIZE, isDeleted, paddingStart, readLength } = require('./layout')
 
 /** Bytes that a processor fetches at a time; most have this. */
 const CACHE_LINE_SIZE = 64
@@ -43,6 +43,24 @@ function endOfRecords (block, position, end) {
     if (length === 0 || next > end) break
     const last = next - LENGTH_SIZE
     if ((block[last] | block[last + 1] << 8) !== length) break
+    position = next
+  }
+  return position
+}
+
+/**
+ * @param {Buffer} block
+ * @param {Buffer} other the same block at another time
+ * @param {number} end of the records of `block`
+ * @returns {number} up to where both have the same records, but for those that are deleted in one of them
+ */
+function endOfSame (block, other, end) {
+  let position = 0
+  while (position < end) {
+    const length = readLength(block, position)
+    const next = position + length + FRAME_SIZE
+    if (next > end || readLength(other, position) !== length || readLength(other, next - LENGTH_SIZE) !== length) break
+    if (block.compare(other, position, next, position, next) !== 0 && !isDeleted(block, position) && !isDeleted(other, position)) break
     position = next
   }
   return position
@@ -103,4 +121,4 @@ function hex (checksum) {
   return checksum.toString(16).padStart(8, '0')
 }
 
-module.exports = { frameProblem, endOfRecords, findProblem }
+module.exports = { frameProblem, endOfRecords, endOfSame, findProblem }

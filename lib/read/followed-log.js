@@ -7,8 +7,7 @@
 const { isDeepStrictEqual } = require('util')
 const { Block } = require('../format/block')
 const { applyPatches } = require('../format/deletions')
-const layout = require('../format/layout')
-const { endOfRecords, frameProblem } = require('../format/validation')
+const { endOfRecords, endOfSame, frameProblem } = require('../format/validation')
 const { promised } = require('../callbacks')
 const errors = require('../errors')
 const { ownPatches } = require('../recovery/own-patches')
@@ -367,15 +366,7 @@ function lastNumber ({ dropped, deletions }) {
  *   taken back
  */
 function isStillThere (before, now, end) {
-  if (end > now.length || endOfRecords(now, 0, end) !== end) return false
-  if (before.compare(now, 0, end, 0, end) === 0) return true
-  for (let position = 0; position < end; position = layout.nextPosition(now, position)) {
-    const next = layout.nextPosition(now, position)
-    if (layout.nextPosition(before, position) !== next) return false
-    if (layout.isDeleted(now, position) || layout.isDeleted(before, position)) continue
-    if (before.compare(now, position, next, position, next) !== 0) return false
-  }
-  return true
+  return end <= now.length && (before.compare(now, 0, end, 0, end) === 0 || endOfSame(before, now, end) === end)
 }
 
 module.exports = { FollowedLog, findFollowed, isStillThere }
