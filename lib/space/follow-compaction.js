@@ -6,10 +6,10 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const { generationOf, readOwn } = require('../recovery/recovery-point')
+const { readAt } = require('../storage/buffers')
 const { OffsetMap } = require('./offset-map')
 
 const fstat = promisify(fs.fstat)
-const read = promisify(fs.read)
 
 /** Nobody can go on in a file that is not there, or that may not be opened. */
 const GONE = new Set(['ENOENT', 'EACCES'])
@@ -31,10 +31,10 @@ async function followCompaction (follower, replaced) {
   let map = null
   let isMoved = false
   try {
-    map = await OffsetMap.open(file.location.path, generationOf((await readOwn(ioOf(follower.io, fd)))?.metadata).id)
+    map = await OffsetMap.open(file.location.path, generationOf((await readOwn(ioOf(file, fd)))?.metadata).id)
     if (map === null || map.previousId !== blocks.id) throw replaced
     map.load()
-    const end = await follower.log.find(ioOf(follower.io, fd))
+    const end = await follower.log.find(ioOf(file, fd))
     const { blockSize, found } = end
     if (found.start < map.base || follower.closed) throw replaced
     isMoved = true
@@ -53,19 +53,15 @@ async function followCompaction (follower, replaced) {
 }
 
 /**
- * @param {Io} io of the log
+ * @param {import('../storage/path-file').LogFile} file of the log
  * @param {number} fd of the file that has taken its place
  * @returns {Io} which reads this file
  */
-function ioOf (io, fd) {
+function ioOf ({ io, filename }, fd) {
   return {
     ...io,
     size: async () => (await fstat(fd)).size,
-    read: async (offset, size) => {
-      const { bytesRead, buffer } = await read(fd, Buffer.allocUnsafeSlow(size), 0, size, offset)
-      if (bytesRead < size) throw new Error(`only ${bytesRead} of ${size} bytes could be read at offset ${offset}`)
-      return buffer
-    }
+    read: (offset, size) => readAt(fd, filename, offset, size)
   }
 }
 

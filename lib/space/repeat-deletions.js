@@ -2,13 +2,9 @@
 
 // Deletes in the file that is to take a log's place what was deleted in the log after it had been copied.
 
-const fs = require('fs')
-const { promisify } = require('util')
 const layout = require('../format/layout')
 const { writeChecksum } = require('../format/checksum')
-const { writeAll } = require('../storage/buffers')
-
-const read = promisify(fs.read)
+const { readAt, writeAll } = require('../storage/buffers')
 
 /** Repeating the deletions of a block takes as long as copying so many bytes, about. */
 const REPEAT_COST = 16 * 1024
@@ -70,10 +66,7 @@ async function deleteAgain (target, block, end, offset, runs) {
  */
 async function blockAt ({ filename, fd, blockSize, packer: { filling } }, offset) {
   if (offset === filling.number * blockSize) return filling.buffer
-  const block = Buffer.allocUnsafe(blockSize)
-  const { bytesRead } = await read(fd, block, 0, blockSize, offset)
-  if (bytesRead !== blockSize) throw new Error(`${filename}: ${bytesRead} bytes could be read at ${offset}, expected ${blockSize}`)
-  return block
+  return readAt(fd, filename, offset, blockSize)
 }
 
 /**

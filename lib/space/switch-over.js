@@ -19,6 +19,7 @@ const fs = require('fs')
 const errors = require('../errors')
 const { promised } = require('../callbacks')
 const { tieAt } = require('../recovery/belonging')
+const { readAt } = require('../storage/buffers')
 const { syncFolder } = require('../storage/directory')
 const { settleFile } = require('../write/closing')
 const { MovingTail } = require('./moving-tail')
@@ -65,7 +66,7 @@ async function rename (compaction, tail, offsetMap) {
   const { unfinished } = namesOf(path)
   offsetMap.load()
   await syncFolder(folder)
-  const tie = await tieAt(async (offset, size) => readAt(target.fd, offset, size), target.end, blockSize, [])
+  const tie = await tieAt((offset, size) => readAt(target.fd, target.filename, offset, size), target.end, blockSize, [])
   await writer.metadata.handOver({ end: target.end, tie, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
@@ -79,17 +80,6 @@ async function rename (compaction, tail, offsetMap) {
     }
     move(compaction, tail, offsetMap)
   })
-}
-
-/**
- * @param {number} fd
- * @param {number} offset
- * @param {number} size
- */
-function readAt (fd, offset, size) {
-  const bytes = Buffer.alloc(size)
-  fs.readSync(fd, bytes, 0, size, offset)
-  return bytes
 }
 
 /**

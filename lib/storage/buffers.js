@@ -4,6 +4,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
+const errors = require('../errors')
 
 /**
  * @param {Uint8Array[]} buffers
@@ -57,5 +58,19 @@ function readBuffers (fd, buffers, offset, cb) {
 }
 
 const writeAll = promisify(writeBuffers)
+const readAll = promisify(readBuffers)
 
-module.exports = { sizeOf, readBuffers, writeBuffers, writeAll }
+/**
+ * @param {number} fd
+ * @param {string} filename of it
+ * @param {number} offset
+ * @param {number} size
+ * @returns {Promise<Buffer>} rejects if the file ends before
+ */
+async function readAt (fd, filename, offset, size) {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  if (await readAll(fd, [bytes], offset)) throw errors.shortRead(filename, offset, size)
+  return bytes
+}
+
+module.exports = { sizeOf, readAt, readBuffers, writeBuffers, writeAll }
