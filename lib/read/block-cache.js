@@ -314,8 +314,9 @@ class BlockCache {
    */
   trim (start) {
     this.start = start
-    const { cache, partChecksums } = this
+    const { cache, overrides, partChecksums } = this
     const first = start / this.blockSize
+    for (const number of overrides.keys()) if (number < first) overrides.delete(number)
     if (cache !== null) for (const number of [...cache.keys()]) if (number < first) cache.delete(number)
     for (const number of [...partChecksums.entries.keys()]) if (number < first) partChecksums.delete(number)
   }

@@ -31,10 +31,10 @@ async function finish (writer) {
  * @param {import('./writer').Writer} writer of which no other operation is in progress
  */
 async function settleFile (writer) {
-  const { durability, deletions, trimmer } = writer
+  const { durability, deletions, metadata, trimmer } = writer
   await deletions.flush()
   await trimmer.flush()
-  if (deletions.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
+  if (metadata.hasUnsyncedZeros || trimmer.hasUnsynced) await promised(cb => durability.syncAll(cb))
 }
 
 module.exports = { finish, settleFile }

@@ -352,7 +352,7 @@ class Deleter {
   take ({ block, after, deletion }) {
     const { blocks } = this
     const { number } = block
-    this.writer.deletions.add(number, deletion)
+    this.writer.deletions.add(number)
     const whole = after ?? copyWithout(block.buffer, deletion.records.map(({ seq }) => seq - deletion.block))
     // a hole has nothing that anybody reads
     if (deletion.isHole) return
@@ -367,14 +367,13 @@ class Deleter {
    * @param {number} first number of the first that is not
    */
   trim (first) {
-    this.writer.deletions.trim(first)
     for (const range of this.ranges) range.skipTo(first)
     this.holes.trim(first)
   }
 
   /** Whether deletions wait for the timer. */
   get mustFlush () {
-    return this.options.sync === 'interval' && (this.hasUnsynced || this.writer.deletions.pending.size > 0)
+    return this.options.sync === 'interval' && (this.hasUnsynced || this.writer.deletions.hasPending)
   }
 
   startTimer () {

@@ -93,7 +93,7 @@ class HoleMaker {
       const sealed = await writer.exclusively(() => this.settleSealed())
       await Promise.all(sealed.map(number => promised(cb => deleter.requestHole(number, cb)).catch(err => { failure ??= err })))
     }
-    if (writer.deletions.pending.size > 0) await deleter.flush()
+    if (writer.deletions.hasPending) await deleter.flush()
     if (failure !== null) throw failure
   }
 

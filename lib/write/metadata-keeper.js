@@ -49,11 +49,13 @@ class MetadataKeeper {
     this.progress = progress
     /** Whether the file says that the log is open. */
     this.isOpen = false
-    /** The deletions that it lists, in order, with the number of the fsync that makes them durable in the log. @type {Map<Deletion, number>} */
+    /**
+     * The deletions that it lists, in order, with the number of the fsync that makes them durable in the log; Infinity: the log's file does not
+     * have them yet. @type {Map<Deletion, number>}
+     */
     this.deletions = new Map()
     /** The number of the last deletion. */
     this.lastNumber = 0
-    this.listedBytes = 0
     /** Whether deletions or trims were appended, and are not durable. */
     this.hasUnsynced = false
     this.isMoving = false
@@ -76,7 +78,9 @@ class MetadataKeeper {
 
   /** Whether deletions have to be dropped before more are recorded. */
   get isLong () {
-    return this.listedBytes > MAX_LISTED
+    let bytes = 0
+    for (const deletion of this.deletions.keys()) bytes += listedSize(deletion)
+    return bytes > MAX_LISTED
   }
 
   /** What the file says. */
@@ -186,13 +190,7 @@ class MetadataKeeper {
 
   /** @param {number} dropped */
   keepAfter (dropped) {
-    this.keepOnly(this.after(dropped))
-  }
-
-  /** @param {Deletion[]} deletions */
-  keepOnly (deletions) {
-    this.deletions = new Map(deletions.map(deletion => [deletion, Number(this.deletions.get(deletion))]))
-    this.listedBytes = deletions.reduce((sum, deletion) => sum + listedSize(deletion), 0)
+    for (const deletion of this.deletions.keys()) if (Number(deletion.number) <= dropped) this.deletions.delete(deletion)
   }
 
   /**
@@ -210,10 +208,7 @@ class MetadataKeeper {
       const numbered = deletions.map((deletion, i) => Object.assign(deletion, { number: this.lastNumber + i + 1 }))
       metadata.append({ deletions: numbered, ...tie }, true)
       this.lastNumber += deletions.length
-      for (const deletion of deletions) {
-        this.deletions.set(deletion, Infinity)
-        this.listedBytes += listedSize(deletion)
-      }
+      for (const deletion of deletions) this.deletions.set(deletion, Infinity)
       this.hasUnsynced = true
     })
   }
@@ -223,7 +218,7 @@ class MetadataKeeper {
    * @param {Deletion[]} deletions that were recorded
    */
   withdraw (deletions) {
-    this.keepOnly([...this.deletions.keys()].filter(deletion => !deletions.includes(deletion)))
+    for (const deletion of deletions) this.deletions.delete(deletion)
     this.metadata.distrust()
   }
 
@@ -253,11 +248,28 @@ class MetadataKeeper {
   }
 
   /**
-   * @param {Deletion[]} deletions that the log's file has now
-   * @param {number} sync number of the fsync that makes them durable there
+   * @param {number} start offset of a block
+   * @returns {Deletion[]} those in it that the log's file does not have
    */
-  applied (deletions, sync) {
-    for (const deletion of deletions) if (this.deletions.has(deletion)) this.deletions.set(deletion, sync)
+  pendingIn (start) {
+    const pending = []
+    for (const [deletion, sync] of this.deletions) if (deletion.block === start && sync === Infinity) pending.push(deletion)
+    return pending
+  }
+
+  /**
+   * @param {number} start offset of a block: the log's file has all that was deleted in it
+   * @param {number} sync number of the fsync that makes it durable there
+   */
+  applied (start, sync) {
+    for (const deletion of this.pendingIn(start)) this.deletions.set(deletion, sync)
+  }
+
+  /** Whether the log's file has zeros that are not durable. */
+  get hasUnsyncedZeros () {
+    const { lastSync } = this.progress
+    for (const sync of this.deletions.values()) if (sync > lastSync && sync !== Infinity) return true
+    return false
   }
 
   /**
@@ -301,7 +313,7 @@ class MetadataKeeper {
         throw err
       }
       const dropped = this.lastNumber
-      this.keepOnly([])
+      this.deletions.clear()
       this.start = next.start
       this.generation = { id: next.id, base: next.base }
       try {

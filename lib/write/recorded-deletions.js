@@ -1,7 +1,7 @@
 'use strict'
 
-// Deletions that are recorded in FILE.meta, and which the log's file does not have yet: readers get the blocks patched. The file gets the zeros
-// when what is recorded is durable.
+// Deletions that are recorded in FILE.meta, and which the log's file does not have yet: readers get the blocks patched, by `overrides` of the cache.
+// The file gets the zeros when what is recorded is durable.
 
 const { promised } = require('../callbacks')
 const { patchesOf } = require('../format/deletions')
@@ -10,7 +10,7 @@ const { writePatch } = require('../recovery/free-blocks')
 /** The most writes into one block; one of all of it takes about as long. */
 const MAX_PATCHES = 8
 
-/** @typedef {import('../format/deletions').Deletion} Deletion */
+/** @typedef {import('../format/deletions').Patch} Patch */
 
 class RecordedDeletions {
   /**
@@ -20,29 +20,26 @@ class RecordedDeletions {
     this.writer = writer
     this.io = writer.file.io
     this.blocks = writer.blocks
-    /** By block. @type {Map<number, Deletion[]>} */
-    this.pending = new Map()
-    /** Number of the fsync that makes durable what the log's file has. */
-    this.coveredBy = 0
   }
 
-  /** Whether the log's file has zeros that are not durable. */
-  get hasUnsyncedZeros () {
-    return this.coveredBy > this.writer.durability.lastSync
+  /** Whether the log's file does not have some. */
+  get hasPending () {
+    return this.blocks.overrides.size > 0
   }
 
   /**
    * Readers of the file get the block patched from now on.
-   * @param {number} number of a block
-   * @param {Deletion} deletion in it
+   * @param {number} number of a block in which a deletion was recorded
    */
-  add (number, deletion) {
-    const { blocks, pending } = this
-    const deletions = pending.get(number) ?? []
-    deletions.push(deletion)
-    pending.set(number, deletions)
-    blocks.overrides.set(number, patchesOf(deletions, blocks.blockSize))
-    blocks.invalidate(number)
+  add (number) {
+    this.override(number)
+    this.blocks.invalidate(number)
+  }
+
+  /** @param {number} number of a block */
+  override (number) {
+    const { blocks: { blockSize, overrides }, writer } = this
+    overrides.set(number, patchesOf(writer.metadata.pendingIn(number * blockSize), blockSize))
   }
 
   async makeDurable () {
@@ -63,28 +60,26 @@ class RecordedDeletions {
     const { writer } = this
     const { metadata, durability } = writer
     await this.flush()
-    if (this.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
+    if (metadata.hasUnsyncedZeros) await promised(cb => durability.syncAll(cb))
     durability.noteSynced()
     await metadata.move()
   }
 
   /** Few blocks: when much is listed, the list is emptied before more is added. */
   async writeZeros () {
-    const written = await Promise.allSettled([...this.pending].map(([number, deletions]) => this.writeBlock(number, deletions)))
+    const written = await Promise.allSettled([...this.blocks.overrides].map(([number, patches]) => this.writeBlock(number, patches)))
     const failed = written.find(({ status }) => status === 'rejected')
     if (failed !== undefined) throw /** @type {PromiseRejectedResult} */ (failed).reason
   }
 
   /**
    * @param {number} number
-   * @param {Deletion[]} deletions in this block
+   * @param {Patch[]} patches of this block
    */
-  async writeBlock (number, deletions) {
+  async writeBlock (number, patches) {
     const { blocks, io, writer } = this
-    for (const patch of this.writesFor(number, deletions)) await writePatch(io, patch, blocks.blockSize)
-    this.coveredBy = writer.durability.startedSync + 1
-    writer.metadata.applied(deletions, this.coveredBy)
-    this.pending.delete(number)
+    for (const patch of this.writesFor(number, patches)) await writePatch(io, patch, blocks.blockSize)
+    writer.metadata.applied(number * blocks.blockSize, writer.durability.startedSync + 1)
     blocks.overrides.delete(number)
     // what is being read of it may be half old
     blocks.loader.invalidate(number)
@@ -92,12 +87,11 @@ class RecordedDeletions {
 
   /**
    * @param {number} number
-   * @param {Deletion[]} deletions in this block
-   * @returns {import('../format/deletions').Patch[]}
+   * @param {Patch[]} patches of this block
+   * @returns {Patch[]}
    */
-  writesFor (number, deletions) {
+  writesFor (number, patches) {
     const { blocks } = this
-    const patches = patchesOf(deletions, blocks.blockSize)
     const isMany = patches.length > MAX_PATCHES && number !== blocks.tail.number
     // in memory, it is without these records already
     const block = isMany ? blocks.getCached(number) : undefined
@@ -109,28 +103,16 @@ class RecordedDeletions {
    * @returns {boolean} whether `flush` must be called first
    */
   mustPrecede () {
-    if (this.pending.size === 0) return false
+    if (!this.hasPending) return false
     const number = Math.floor(this.writer.written / this.blocks.blockSize)
-    return number < this.writer.packer.filling.number && this.pending.has(number)
-  }
-
-  /**
-   * Blocks were trimmed: the log's file need not get their deletions.
-   * @param {number} first number of the first that is not
-   */
-  trim (first) {
-    for (const number of [...this.pending.keys()].filter(number => number < first)) {
-      this.pending.delete(number)
-      this.blocks.overrides.delete(number)
-    }
+    return number < this.writer.packer.filling.number && this.blocks.overrides.has(number)
   }
 
   /** The log's file was truncated. */
   truncated () {
     const { blocks, writer } = this
     writer.metadata.truncated(writer.acknowledged)
-    const deletions = this.pending.get(blocks.tail.number)
-    if (deletions !== undefined) blocks.overrides.set(blocks.tail.number, patchesOf(deletions, blocks.blockSize))
+    if (blocks.overrides.has(blocks.tail.number)) this.override(blocks.tail.number)
   }
 }
 
