@@ -1,12 +1,9 @@
 'use strict'
 
-// Deletions: readers see them at once, the log a little later. And how many bytes deleted records take, which is kept in FILE.stats
-// while the log is closed; if that is missing, or the log was changed or replaced since, they are counted.
+// Deletions: readers see them at once, the log a little later. And how many bytes deleted records take, which are counted when somebody asks.
 
-const fs = require('fs')
-const path = require('path')
 const errors = require('./errors')
-const { callbacks: { callAll }, files, layout: { FRAME_SIZE } } = require('flumelog-random-access-file/blocks')
+const { callbacks: { callAll }, layout: { FRAME_SIZE } } = require('flumelog-random-access-file/blocks')
 
 /** @typedef {import('./types').Done} Done */
 
@@ -14,7 +11,6 @@ class Deletions {
   /** @param {import('./store').Store} store */
   constructor (store) {
     this.store = store
-    this.statsFile = store.filename + '.stats'
     /** Seqs of records that the log has not deleted yet. @type {Set<number>} */
     this.pending = new Set()
     /** How many calls wait until their records are stored and read, to see whether there are any. */
@@ -34,8 +30,6 @@ class Deletions {
     this.deletions = 0
     /** null: not known. @type {number | null} */
     this.deletedBytes = null
-    /** Whether FILE.stats may be there. */
-    this.mayHaveFile = true
   }
 
   /** @param {number} seq */
@@ -73,7 +67,6 @@ class Deletions {
     // not if it was asked for twice, before it was read
     if (data !== undefined && !this.pending.has(seq)) {
       this.pending.add(seq)
-      this.removeFile()
       this.add(data.length + FRAME_SIZE)
       store.log?.del(seq, (err) => this.deleted(seq, err))
     }
@@ -146,37 +139,6 @@ class Deletions {
   /** After a compaction there are none, but for the one that stays where nothing else does, and those that were deleted meanwhile. */
   reset () {
     this.deletedBytes = null
-    this.removeFile()
-  }
-
-  /** The log is open: recovery has changed what it changes. */
-  open () {
-    try {
-      const { deletedBytes, ino, mtimeMs, ctimeMs } = JSON.parse(fs.readFileSync(this.statsFile, 'utf8'))
-      const found = this.store.records.log.status()
-      if (Number.isInteger(deletedBytes) && ino === found.ino && mtimeMs === found.mtimeMs && ctimeMs === found.ctimeMs) this.deletedBytes = deletedBytes
-    } catch {}
-  }
-
-  /** Before it becomes wrong. */
-  removeFile () {
-    if (!this.mayHaveFile) return
-    this.mayHaveFile = false
-    try {
-      fs.unlinkSync(this.statsFile)
-      files.syncFolder(path.dirname(this.statsFile)).catch(() => {})
-    } catch {}
-  }
-
-  /** What is not written is counted by the next one who asks. */
-  close () {
-    const { deletedBytes, store } = this
-    if (deletedBytes === null || store.log === null || store.failure !== null) return
-    try {
-      // Deno gives the time of change in seconds
-      const { ino, mtimeMs, ctimeMs } = store.records.log.status()
-      fs.writeFileSync(this.statsFile, JSON.stringify({ deletedBytes, ino, mtimeMs, ctimeMs }))
-    } catch {}
   }
 }
 

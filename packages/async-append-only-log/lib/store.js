@@ -67,7 +67,6 @@ class Store {
     const direct = await DirectLog.open(this.filename, this.logOptions)
     this.log = direct.log
     this.records = new Records(this, direct)
-    this.deletions.open()
   }
 
   callWaiting () {
@@ -214,7 +213,6 @@ class Store {
   async closeLog () {
     if (!this.isOpened) await new Promise(resolve => this.waiting.push(() => resolve(null)))
     const { failure, log } = this
-    this.deletions.close()
     // also those who have it open still: its file was deleted, or replaced
     this.fail(errors.closed(this.filename), true)
     /** @type {Error | null} */

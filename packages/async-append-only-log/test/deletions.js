@@ -14,8 +14,6 @@ fs.fdatasync = (fd, cb) => {
 }
 
 const tape = require('tape')
-const { restore } = require('flumelog-random-access-file/maintenance')
-const { open } = require('flumelog-random-access-file/promises')
 const { openLog } = require('./helpers/open')
 const { promisify } = require('util')
 const { testFolder } = require('../../../test/helpers/folder')
@@ -121,7 +119,7 @@ for (const next of ['close', 'onDeletesFlushed']) {
   })
 }
 
-tape('`stats` has the offset of the last record, and the bytes of deleted ones, also after a crash', async (t) => {
+tape('`stats` has the offset of the last record, and the bytes of deleted ones', async (t) => {
   const file = testFolder(t)('log')
   const first = openLog(file)
   t.deepEqual(await first.stats(), { totalBytes: 0, deletedBytes: 0 })
@@ -134,40 +132,8 @@ tape('`stats` has the offset of the last record, and the bytes of deleted ones, 
   const second = openLog(file)
   t.deepEqual(await second.stats(), { totalBytes: 20, deletedBytes: 20 })
   await second.del(20)
-  t.notOk(fs.existsSync(file + '.stats'), 'what would be wrong after a crash is removed first')
   t.deepEqual(await second.stats(), { totalBytes: 20, deletedBytes: 30 })
   await second.close()
-  fs.unlinkSync(file + '.stats')
-  const third = openLog(file)
-  t.deepEqual(await third.stats(), { totalBytes: 20, deletedBytes: 30 }, 'then they are counted')
-  await third.close()
-})
-
-tape('`stats` counts again where the log was restored, or another program has deleted records, since it was closed', async (t) => {
-  const name = testFolder(t)
-  const deletedBytes = async () => {
-    const log = openLog(name('log'))
-    const { deletedBytes } = await log.stats()
-    await log.close()
-    return deletedBytes
-  }
-  const first = openLog(name('log'))
-  await first.store(record(1), record(2), record(3))
-  await first.close()
-  let log = await open(name('log'))
-  await log.backup(name('backup'))
-  await log.close()
-  const second = openLog(name('log'))
-  await second.stats()
-  await second.del(0)
-  await second.close()
-  t.equal(await deletedBytes(), 10)
-  await restore(name('backup'), name('log'), { force: true })
-  t.equal(await deletedBytes(), 0, 'the backup has none')
-  log = await open(name('log'))
-  await log.del([10, 20])
-  await log.close()
-  t.equal(await deletedBytes(), 20)
 })
 
 tape('whoever asks while deletions are being fsynced is called back after that, with its error', async (t) => {
