@@ -457,7 +457,7 @@ class Log {
     opened.follower?.close()
     // it may have another file open, to which the log was compacted
     await opened.follower?.stop()
-    opened.blocks.close()
+    opened.blocks.closed = true
     this.compacting.close()
     this.streams.close()
     await this.file.io.close().catch(err => { failure ??= err })

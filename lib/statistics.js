@@ -47,7 +47,7 @@ function statsOf (file, opened, appender, streams) {
  * @returns {number} what a client has not synced is known to the owner only
  */
 function unsyncedBytes (writer) {
-  return writer instanceof Writer ? Math.max(0, writer.acknowledged - writer.synced) : 0
+  return writer instanceof Writer ? Math.max(0, writer.acknowledged - writer.durability.synced) : 0
 }
 
 module.exports = { statsOf }

@@ -85,7 +85,7 @@ class SourceLog {
    * @returns {Promise<Buffer>} its bytes
    */
   async fullBlock (number) {
-    return this.verified(await new Promise(resolve => this.blocks.load(number, 1, { cacheShare: 0 }, ([block]) => resolve(block))))
+    return this.verified(await new Promise(resolve => this.blocks.loader.load(number, 1, { cacheShare: 0 }, ([block]) => resolve(block))))
   }
 
   /**

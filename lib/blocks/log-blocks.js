@@ -123,7 +123,7 @@ class LogBlocks {
     const blocks = this.#blocks
     const block = blocks.lookUp(number)
     if (block !== undefined) return this.#shown(block)
-    return new Promise((resolve, reject) => blocks.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
+    return new Promise((resolve, reject) => blocks.loader.load(number, 1, { cacheShare: 1, isSingle: true }, ([block]) => {
       if (codeOf(block.error) === 'flumelog:closed') reject(block.error)
       else resolve(this.#shown(block))
     }))
@@ -171,7 +171,7 @@ class LogBlocks {
     const blocks = this.#blocks
     const { tail } = blocks
     if (first === tail.number) return Promise.resolve([this.#shown(/** @type {import('../format/block').Block} */ (blocks.getCached(first)))])
-    return new Promise(resolve => blocks.load(first, count, { cacheShare: 0 }, loaded => {
+    return new Promise(resolve => blocks.loader.load(first, count, { cacheShare: 0 }, loaded => {
       resolve(loaded.filter(({ error }) => codeOf(error) !== 'flumelog:trimmed').map(block => this.#shown(block)))
     }))
   }

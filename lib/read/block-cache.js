@@ -198,17 +198,6 @@ class BlockCache {
   }
 
   /**
-   * Reads sealed blocks from the file: see `BlockLoader`.
-   * @param {number} first
-   * @param {number} count
-   * @param {import('./block-loader').LoadOptions} options
-   * @param {(blocks: Block[]) => void} cb may be called at once
-   */
-  load (first, count, options, cb) {
-    this.loader.load(first, count, options, cb)
-  }
-
-  /**
    * Adds a verified, sealed block to the cache.
    * @param {Block} block
    * @param {number} [share] only if at most this fraction of the cache is full
@@ -280,19 +269,6 @@ class BlockCache {
       before.end = tail.end
     } else before.complete(loader.parse(number, completed, 0, false))
     this.open(completed === null ? before : tail, start, generation)
-  }
-
-  /**
-   * The log ends in another block, for readers, too.
-   * @param {Block} tail
-   */
-  advance (tail) {
-    this.tail = tail
-  }
-
-  /** The file is being closed. */
-  close () {
-    this.closed = true
   }
 
   /**

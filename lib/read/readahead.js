@@ -121,9 +121,9 @@ class Readahead {
     if (count <= 0) return
     for (let number = low; number <= high; number++) this.ahead.set(number, null)
     const cacheShare = this.depth === 1 && this.cacheShare > 0 ? 1 : this.cacheShare
-    if (pool === null || blocks.hasRoom(cacheShare)) return blocks.load(low, count, { cacheShare, isSingle: this.isSingle }, this.onload)
+    if (pool === null || blocks.hasRoom(cacheShare)) return blocks.loader.load(low, count, { cacheShare, isSingle: this.isSingle }, this.onload)
     const read = pool.acquire(blocks.bufferSizes(count), this.step === 1 ? high : low)
-    blocks.load(low, count, { cacheShare: 0, buffers: read.buffers }, (loaded) => {
+    blocks.loader.load(low, count, { cacheShare: 0, buffers: read.buffers }, (loaded) => {
       read.isDone = true
       this.onload(loaded)
     })

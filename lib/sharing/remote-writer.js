@@ -270,7 +270,7 @@ class RemoteWriter {
       if (item instanceof Frame) this.sent = Math.max(this.sent, item.last)
     }
     if (count === 0) return
-    appender.countWrite()
+    this.counts.writes++
     channel.send(queue.splice(0, count), this.acknowledged)
   }
 

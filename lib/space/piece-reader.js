@@ -48,7 +48,7 @@ class PieceReader {
       memory[0][i] ??= Buffer.allocUnsafeSlow(sizes[i])
       return memory[0][i].subarray(0, size)
     })
-    return new Promise(resolve => blocks.load(first, count, { cacheShare: 0, buffers }, resolve))
+    return new Promise(resolve => blocks.loader.load(first, count, { cacheShare: 0, buffers }, resolve))
   }
 }
 

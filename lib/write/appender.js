@@ -279,10 +279,6 @@ class Appender {
     else if (this.refusal === null) this.waiters.refusedSilently(error)
   }
 
-  countWrite () {
-    this.counts.writes++
-  }
-
   /** @param {CommitGroup[]} groups that are stored */
   countAcknowledged (groups) {
     const { written, inFlight } = this.counts

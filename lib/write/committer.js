@@ -88,7 +88,7 @@ class Committer {
     const buffers = packer.nextWrite(written, mustEnd ? waiters.groupEnd(written + MAX_WRITE) : packer.end)
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
-    this.appender.countWrite()
+    this.appender.counts.writes++
     if (buffers.length === 1) this.file.write(written, buffers[0], this.onwrite)
     else this.file.writeMany(written, buffers, this.onwrite)
   }
@@ -142,7 +142,7 @@ class Committer {
     this.appender.lastSeq = lastSeq
     const filled = this.packer.reveal(end)
     for (const block of filled) this.keepOrRecycle(block)
-    this.blocks.advance(this.packer.tail)
+    this.blocks.tail = this.packer.tail
     if (filled.length > 0) this.writer.retention?.consider()
   }
 

@@ -131,10 +131,6 @@ class Writer {
     return this.committer.acknowledged
   }
 
-  get synced () {
-    return this.durability.synced
-  }
-
   /**
    * Takes over what was appended before the log was open.
    * @param {Appender<Packer>} appender
@@ -142,7 +138,7 @@ class Writer {
   takeOver (appender) {
     this.appender.takeOver(appender)
     // of an empty log, it is another one now
-    this.blocks.advance(this.packer.tail)
+    this.blocks.tail = this.packer.tail
   }
 
   // Waiting

@@ -9,7 +9,7 @@ const FlumeLog = require('../..')
 const { restore, verify } = require('../../maintenance')
 const { open, wrap } = require('../../promises')
 const { SourceLog } = require('../../lib/backup/source-log')
-const { BlockCache } = require('../../lib/read/block-cache')
+const { BlockLoader } = require('../../lib/read/block-loader')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
@@ -53,12 +53,12 @@ async function valuesOf (log) {
  * @returns {() => void} ends that
  */
 function beforeReads (log, run) {
-  const { blocks } = logBehind(log.flumelog ?? log).state.opened
-  blocks.load = async (first, count, options, cb) => {
-    if (options.cacheShare === 0) await run()
-    BlockCache.prototype.load.call(blocks, first, count, options, cb)
+  const { blocks: { loader } } = logBehind(log.flumelog ?? log).state.opened
+  loader.load = async (first, count, options, cb) => {
+    if (options.cacheShare === 0 && !options.isSingle) await run()
+    BlockLoader.prototype.load.call(loader, first, count, options, cb)
   }
-  return () => { delete blocks.load }
+  return () => { delete loader.load }
 }
 
 /** A client of a shared log, whose inner parts a test can reach. */
