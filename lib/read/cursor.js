@@ -245,6 +245,7 @@ class Cursor {
   }
 
   stop () {
+    this.blocks.cursors.delete(this)
     this.readahead.stop()
     this.block = null
     this.bound = 0

@@ -178,7 +178,6 @@ function readLarge (blocks, seq, cb) {
     const found = cursor.next()
     if (found === WAITING) return
     cursor.stop()
-    blocks.cursors.delete(cursor)
     if (found === FAILED) cb(cursor.error)
     else if (found === RECORD && !cursor.isDeleted()) cb(null, cursor.data())
     // it was trimmed or deleted meanwhile, or some of its parts were

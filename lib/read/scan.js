@@ -56,7 +56,6 @@ function scan ({ blocks, turn }, options, onRecord, cb) {
   /** @param {Error | null} err */
   function finish (err) {
     cursor.stop()
-    blocks.cursors.delete(cursor)
     cb(err)
   }
 }

@@ -94,7 +94,6 @@ function findRecord ({ blocks, turn }, range, cb) {
     }
     if (found === WAITING) return
     cursor.stop()
-    blocks.cursors.delete(cursor)
     cb(found === FAILED ? cursor.error : null, found === RECORD ? cursor : null)
   }
 }

@@ -63,7 +63,6 @@ class Stream {
     this.max = Infinity
     /** The read to be answered later. @type {Answer | null} */
     this.waiting = null
-    this.isAtEnd = false
     /** @type {End} */
     this.ended = null
     this.depth = 0
@@ -163,10 +162,7 @@ class Stream {
     const cb = this.waiting
     if (cb === null) return
     this.waiting = null
-    if (this.isAtEnd) {
-      this.isAtEnd = false
-      this.context.streams.stopWaiting(this)
-    }
+    this.context.streams.stopWaiting(this)
     // this is called on a new stack, and a reader that threw has left the depth too high
     this.depth = 0
     if (this.cursor === null) this.open(cb)
@@ -295,7 +291,6 @@ class Stream {
       this.cursor = this.openForward(cursor)
       return true
     }
-    this.isAtEnd = true
     this.context.streams.wait(this)
     return false
   }
@@ -373,7 +368,7 @@ class Stream {
 
   /** The log is closing: a reader that has been given all of it, whether it waits for more or pauses, gets a normal end. */
   close () {
-    this.finish(this.isAtEnd || this.hasGivenAll() ? true : errors.closed(this.context.filename))
+    this.finish(this.context.streams.waiting.has(this) || this.hasGivenAll() ? true : errors.closed(this.context.filename))
   }
 
   /** @returns {boolean} whether no record is left, as far as is known without reading the file; called only at the end */

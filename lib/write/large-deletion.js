@@ -152,7 +152,6 @@ class LargeDeletion {
       }
     } finally {
       cursor.stop()
-      blocks.cursors.delete(cursor)
     }
   }
 }
