@@ -35,9 +35,12 @@ async function openWriter (context, { onacknowledged, before = null, clientsOf }
   // once it has taken over, nothing fails after which a client would go on as one
   if (before === null) blocks.open(found.tail, found.start, generation)
   else await blocks.takeOver(found.tail, found.start, generation)
-  // only then: most logs keep everything
-  const retention = settings.retain && require('./retention').retentionOf(settings, records)
-  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, onacknowledged, clock, { clients, retention })
+  const writer = new Writer(file, blocks, { ...settings, blockSize, generation }, found.lastSeq, onacknowledged, clock, clients)
+  if (settings.retain !== null) {
+    // only then: most logs keep everything
+    const { Retention } = require('./retention')
+    writer.retention = new Retention(writer, settings.retain, records, settings.sync)
+  }
   return { blocks, reader, writer, cut, recovered }
 }
 

@@ -16,13 +16,11 @@ class Retention {
    * @param {import('./retain-options').RetainOptions} retain
    * @param {import('../record-codec').RecordCodec} codec
    * @param {'always' | 'interval' | 'never'} sync
-   * @param {import('../clock').Clock} clock
    */
-  constructor (writer, retain, codec, sync, clock) {
+  constructor (writer, retain, codec, sync) {
     this.writer = writer
     this.blocks = writer.blocks
     this.sync = sync
-    this.clock = clock
     this.bytes = retain.bytes ?? Infinity
     this.age = retain.age ?? Infinity
     this.times = retain.time === undefined ? null : new BlockTimes(writer, retain.time, codec)
@@ -90,10 +88,10 @@ class Retention {
 
   /** Whether it is known that the next block does not go now. */
   get mustStay () {
-    const { blocks: { start, blockSize }, clock, next, times, time } = this
+    const { blocks: { start, blockSize }, writer, next, times, time } = this
     if (next < start / blockSize || next < this.firstForBytes) return false
     if (times === null || (next + 1) * blockSize >= this.keptEnd) return true
-    return typeof time === 'number' && clock.date() - time <= this.age
+    return typeof time === 'number' && writer.clock.date() - time <= this.age
   }
 
   /** Where what is known to stay ends, whatever happens. */
@@ -107,13 +105,4 @@ class Retention {
   }
 }
 
-/**
- * @param {import('../options').Settings} settings of a log
- * @param {import('../record-codec').RecordCodec} codec
- * @returns {((writer: import('../write/writer').Writer) => Retention) | null} null: it keeps everything
- */
-function retentionOf ({ retain, sync }, codec) {
-  return retain && (writer => new Retention(writer, retain, codec, sync, writer.clock))
-}
-
-module.exports = { retentionOf, Retention }
+module.exports = { Retention }

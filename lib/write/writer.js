@@ -57,14 +57,12 @@ const { Deleter } = require('./deleter')
 const { RecordedDeletions } = require('./recorded-deletions')
 const { Trimmer } = require('./trimmer')
 const { TRANSITIONS, nextStep } = require('./states')
-const { generationOf } = require('../recovery/recovery-point')
 
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {Pick<import('../space/retention').Retention, 'consider'>} Retention told when blocks were filled, or have become durable
- * @typedef {{ blockSize: number, checksum: boolean, generation?: import('../storage/metadata-text').Generation, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions generation: default that of a new log
+ * @typedef {{ blockSize: number, checksum: boolean, generation: import('../storage/metadata-text').Generation, holes?: boolean } &
+ *   import('./durability').DurabilityOptions} WriterOptions
  */
 
 class Writer {
@@ -75,10 +73,9 @@ class Writer {
    * @param {number} lastSeq the last record's, -1 if there is none
    * @param {(seq: number) => void} onacknowledged the log's last record is now this one, and readers see it
    * @param {import('../clock').Clock} clock
-   * @param {{ clients?: import('./clients').Clients, retention?: ((writer: Writer) => Retention) | null }} [others] default: the log is not shared,
-   *   and keeps everything
+   * @param {import('./clients').Clients} [clients] default: the log is not shared
    */
-  constructor (file, blocks, options, lastSeq, onacknowledged, clock, { clients = NONE, retention = null } = {}) {
+  constructor (file, blocks, options, lastSeq, onacknowledged, clock, clients = NONE) {
     this.file = file
     this.blocks = blocks
     this.clock = clock
@@ -110,7 +107,7 @@ class Writer {
       onsynced: () => this.onsynced(),
       onfailure: (failure) => this.fail(failure)
     })
-    this.metadata = new MetadataKeeper(file, options.blockSize, { start: blocks.start, generation: options.generation ?? generationOf(null) }, this.durability, {
+    this.metadata = new MetadataKeeper(file, options.blockSize, { start: blocks.start, generation: options.generation }, this.durability, {
       listClients: clients.list,
       freed: () => this.trimmer.durable
     })
@@ -120,7 +117,8 @@ class Writer {
     this.trimmer = new Trimmer(this)
     this.runStep = this.runStep.bind(this)
     this.becomeIdle = this.becomeIdle.bind(this)
-    this.retention = retention === null ? null : retention(this)
+    /** Told when blocks were filled, or have become durable; null: the log keeps everything. @type {import('../space/retention').Retention | null} */
+    this.retention = null
   }
 
   get written () {
