@@ -11,16 +11,6 @@ const { blockBefore, tieAt } = require('../recovery/belonging')
  * @typedef {import('../format/deletions').Deletion} Deletion
  * @typedef {import('../storage/metadata-text').Metadata} Metadata
  * @typedef {import('../storage/metadata-text').Place} Place
- *
- * @typedef {object} Progress
- * @property {number} acknowledged
- * @property {number} lastSync number of the last fsync of the log
- * @property {number} recoveryPoint offset at which, or after which, a log ends that a power cut shortens
- * @property {() => void} noteSynced
- *
- * @typedef {object} Others
- * @property {(end?: number) => import('../storage/metadata-text').ClientRuns} listClients what the next owner of a shared log has to know of records before `end`
- * @property {() => number} freed up to this offset the blocks before the start are zeros, durably
  */
 
 /** Bytes of deletions, about: readers in other processes read all of them. */
@@ -32,21 +22,15 @@ const RECORD_SIZE = 14
 const HOLE_SIZE = MAX_LISTED / 64
 
 class MetadataKeeper {
-  /**
-   * @param {import('../storage/path-file').LogFile} file of the log
-   * @param {number} blockSize
-   * @param {{ start: number, generation: import('../storage/metadata-text').Generation }} log
-   * @param {Progress} progress
-   * @param {Others} others
-   */
-  constructor (file, blockSize, { start, generation }, progress, { listClients, freed }) {
-    this.file = file
+  /** @param {import('./writer').Writer} writer */
+  constructor (writer) {
+    const { file, blocks, durability } = writer
+    this.writer = writer
     this.metadata = file.metadata
     this.read = file.io.read
-    this.blockSize = blockSize
-    this.start = start
-    this.generation = generation
-    this.progress = progress
+    this.blocks = blocks
+    this.blockSize = blocks.blockSize
+    this.durability = durability
     /** Whether the file says that the log is open. */
     this.isOpen = false
     /**
@@ -60,8 +44,6 @@ class MetadataKeeper {
     this.hasUnsynced = false
     this.isMoving = false
     this.isStopped = false
-    this.listClients = listClients
-    this.freed = freed
     /** Settled when no change is in progress. @type {Promise<unknown>} */
     this.last = Promise.resolve()
   }
@@ -105,7 +87,7 @@ class MetadataKeeper {
   }
 
   async ensureWritten () {
-    const { metadata, progress } = this
+    const { metadata, durability } = this
     if (!this.mustBeWritten) return
     const hasClients = metadata.metadata !== null && Object.keys(metadata.metadata.clients).length > 0
     if (!this.isOpen && metadata.metadata !== null && !metadata.mustReplace && !hasClients && await this.reopen(metadata)) return
@@ -113,11 +95,11 @@ class MetadataKeeper {
     const writer = this.isOpen ? this.listed.writer : randomUUID()
     const place = await this.place()
     const { dropped } = this
-    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.listClients(), next: null, ...place }, progress.acknowledged)
+    await metadata.replace({ log, writer, closed: false, deletions: this.after(dropped), dropped, clients: this.writer.clients.list(), next: null, ...place }, durability.acknowledged)
     this.keepAfter(dropped)
     this.isOpen = true
     this.hasUnsynced = false
-    metadata.publish(progress.acknowledged)
+    metadata.publish(durability.acknowledged)
   }
 
   /**
@@ -126,7 +108,7 @@ class MetadataKeeper {
    */
   async reopen (metadata) {
     const place = await this.place()
-    if (!await metadata.lock(this.progress.acknowledged)) return false
+    if (!await metadata.lock(this.durability.acknowledged)) return false
     metadata.append({ writer: randomUUID(), closed: false, dropped: 0, ...place }, true)
     await metadata.sync()
     this.isOpen = true
@@ -135,10 +117,10 @@ class MetadataKeeper {
 
   /** The highest number of a deletion that need not be listed any more. */
   get dropped () {
-    const { lastSync } = this.progress
+    const { lastSync } = this.durability
     let dropped = this.lastNumber
     for (const [{ block, number }, sync] of this.deletions) {
-      if (sync > lastSync && block >= this.start) return Number(number) - 1
+      if (sync > lastSync && block >= this.blocks.start) return Number(number) - 1
       dropped = Math.max(dropped, Number(number))
     }
     return dropped
@@ -146,8 +128,8 @@ class MetadataKeeper {
 
   /** @returns {Promise<Place>} what is true now */
   async place () {
-    const { start, blockSize, progress: { recoveryPoint: end } } = this
-    return { end, tie: await this.tieAt(end), start, freed: this.freed(), blockSize, ...this.generation }
+    const { blocks: { id, base, start }, blockSize, durability: { recoveryPoint: end }, writer } = this
+    return { end, tie: await this.tieAt(end), start, freed: writer.trimmer.durable, blockSize, id, base }
   }
 
   /**
@@ -164,7 +146,7 @@ class MetadataKeeper {
    */
   considerMove (step) {
     if (!this.isOpen || this.isMoving || this.isStopped) return
-    if (!this.metadata.isLong && this.progress.recoveryPoint - this.listed.end < step) return
+    if (!this.metadata.isLong && this.durability.recoveryPoint - this.listed.end < step) return
     this.isMoving = true
     const done = () => { this.isMoving = false }
     // durable, so that opening after a power cut reads little more than `step`; should it fail, the one that is there still holds
@@ -177,7 +159,7 @@ class MetadataKeeper {
       await this.ensureWritten()
       const place = await this.place()
       const { dropped } = this
-      if (metadata.isLong) await metadata.replace({ ...this.listed, ...place, dropped, deletions: this.after(dropped), clients: this.listClients() })
+      if (metadata.isLong) await metadata.replace({ ...this.listed, ...place, dropped, deletions: this.after(dropped), clients: this.writer.clients.list() })
       else metadata.append({ ...place, dropped })
       this.keepAfter(dropped)
     })
@@ -201,7 +183,7 @@ class MetadataKeeper {
     return this.change(async (metadata) => {
       await this.ensureWritten()
       // nothing else shows that the file is this one
-      if (this.listed.end === 0 && this.progress.recoveryPoint > 0) metadata.append(await this.place(), true)
+      if (this.listed.end === 0 && this.durability.recoveryPoint > 0) metadata.append(await this.place(), true)
       const block = blockBefore(this.listed.end, this.blockSize)
       const isTied = deletions.some(deletion => deletion.block === block)
       const tie = isTied ? { tie: await this.tieAt(this.listed.end, deletions) } : {}
@@ -223,16 +205,16 @@ class MetadataKeeper {
   }
 
   /**
-   * From then on, a crash of this process does not undo that the log starts there.
+   * The log starts there for readers. From then on, a crash of this process does not undo that.
    * @param {number} start
    */
   trim (start) {
     return this.change(async (metadata) => {
       await this.ensureWritten()
-      this.progress.noteSynced()
-      const { recoveryPoint: end } = this.progress
-      metadata.append({ end, tie: await this.tieAt(end), start, freed: this.freed() }, true)
-      this.start = start
+      this.durability.noteSynced()
+      const { recoveryPoint: end } = this.durability
+      metadata.append({ end, tie: await this.tieAt(end), start, freed: this.writer.trimmer.durable }, true)
+      this.blocks.trim(start)
       this.hasUnsynced = true
     })
   }
@@ -267,7 +249,7 @@ class MetadataKeeper {
 
   /** Whether the log's file has zeros that are not durable. */
   get hasUnsyncedZeros () {
-    const { lastSync } = this.progress
+    const { lastSync } = this.durability
     for (const sync of this.deletions.values()) if (sync > lastSync && sync !== Infinity) return true
     return false
   }
@@ -277,7 +259,7 @@ class MetadataKeeper {
    * @returns {boolean} whether, after a power cut, the file may have it with or without records that are deleted in it
    */
   isInDoubt (start) {
-    const { lastSync } = this.progress
+    const { lastSync } = this.durability
     for (const [{ block }, sync] of this.deletions) if (block === start && sync > lastSync) return true
     return false
   }
@@ -297,13 +279,13 @@ class MetadataKeeper {
   /**
    * Another file takes the log's place, in which all that was deleted is deleted.
    * @param {Omit<import('../storage/metadata-text').Next, 'clients'>} place what is true of that file
-   * @param {() => Promise<void>} takePlace gives it the log's name, durably
+   * @param {() => Promise<void>} takePlace gives it the log's name, durably, and moves readers there
    */
   handOver (place, takePlace) {
     return this.change(async (metadata) => {
       await this.ensureWritten()
       // what is not acknowledged is not in that file yet
-      const next = { ...place, clients: this.listClients(this.progress.acknowledged) }
+      const next = { ...place, clients: this.writer.clients.list(this.durability.acknowledged) }
       metadata.append({ next })
       await metadata.sync()
       try {
@@ -314,8 +296,6 @@ class MetadataKeeper {
       }
       const dropped = this.lastNumber
       this.deletions.clear()
-      this.start = next.start
-      this.generation = { id: next.id, base: next.base }
       try {
         metadata.append({ ...next, dropped, next: null }, true)
       } catch {
@@ -328,7 +308,7 @@ class MetadataKeeper {
 
   /** Tells readers in other processes what has been acknowledged. */
   publish () {
-    if (this.isOpen && !this.isStopped) this.metadata.publish(this.progress.acknowledged)
+    if (this.isOpen && !this.isStopped) this.metadata.publish(this.durability.acknowledged)
   }
 
   /** @returns {Promise<unknown>} settled when nothing is in progress any more; then the recovery point is not moved any more */
@@ -342,7 +322,7 @@ class MetadataKeeper {
     return this.change(async (metadata) => {
       if (!this.isOpen) return
       const place = await this.place()
-      const clients = this.listClients()
+      const clients = this.writer.clients.list()
       const closed = { ...place, closed: true, dropped: this.lastNumber, clients: Object.keys(clients).length === 0 ? null : clients }
       this.isOpen = false
       // otherwise, the next opening recovers the log

@@ -165,7 +165,6 @@ class Trimmer {
     const { blocks, writer } = this
     const start = number * blocks.blockSize
     await writer.metadata.trim(start)
-    blocks.trim(start)
     writer.deleter.trim(number)
   }
 

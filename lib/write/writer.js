@@ -61,8 +61,7 @@ const { TRANSITIONS, nextStep } = require('./states')
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, generation: import('../storage/metadata-text').Generation, holes?: boolean } &
- *   import('./durability').DurabilityOptions} WriterOptions
+ * @typedef {{ blockSize: number, checksum: boolean, holes?: boolean } & import('./durability').DurabilityOptions} WriterOptions
  */
 
 class Writer {
@@ -107,10 +106,7 @@ class Writer {
       onsynced: () => this.onsynced(),
       onfailure: (failure) => this.fail(failure)
     })
-    this.metadata = new MetadataKeeper(file, options.blockSize, { start: blocks.start, generation: options.generation }, this.durability, {
-      listClients: clients.list,
-      freed: () => this.trimmer.durable
-    })
+    this.metadata = new MetadataKeeper(this)
     this.pointStep = options.syncBytes / 4
     this.deletions = new RecordedDeletions(this)
     this.deleter = new Deleter(this, options, clock)
