@@ -14,36 +14,23 @@ const { SingleTimer } = require('../clock')
  * @property {'always' | 'interval' | 'never'} sync
  * @property {number} syncInterval in milliseconds
  * @property {number} syncBytes
- *
- * @typedef {object} Progress what the writer has done
- * @property {number} written offset
- * @property {number} acknowledged offset
- * @property {{ syncs: number }} counts
- *
- * @typedef {object} Listeners
- * @property {() => void} onsynced `synced` has moved, or an fsync is over
- * @property {(failure: Error) => void} onfailure an fsync has failed: what the disk holds is unknown from now on
  */
 
 class Durability {
   /**
-   * @param {import('../storage/path-file').LogFile} file
+   * @param {import('./writer').Writer} writer
    * @param {DurabilityOptions} options
-   * @param {import('../clock').Clock} clock
-   * @param {Progress} progress
-   * @param {Listeners} listeners
    */
-  constructor (file, options, clock, progress, listeners) {
-    this.file = file
+  constructor (writer, options) {
+    this.writer = writer
+    this.file = writer.file
     this.options = options
-    this.progress = progress
-    this.listeners = listeners
     /** Up to this offset everything is durable. */
-    this.synced = progress.written
+    this.synced = writer.written
     /** The same, and all that was acknowledged together with it: a log that a power cut shortens ends here, or after it. */
-    this.recoveryPoint = progress.written
+    this.recoveryPoint = writer.written
     /** What it is when the fsync in progress succeeds. */
-    this.nextRecoveryPoint = progress.written
+    this.nextRecoveryPoint = writer.written
     this.isSyncing = false
     /** Up to which offset the fsync in progress makes the file durable. */
     this.covers = 0
@@ -53,15 +40,13 @@ class Durability {
     this.lastSync = 0
     /** Operations of the writer that go on once `end` is synced. @type {Array<{ end: number, cb: Done }>} */
     this.waiting = []
-    this.timer = new SingleTimer(clock, () => { if (progress.written > this.synced) this.start() })
+    this.timer = new SingleTimer(writer.clock, () => { if (writer.written > this.synced) this.start() })
     /** Called when no fsync is in progress. @type {(() => void) | null} */
     this.onquiet = null
-    /** @type {Error | null} */
-    this.failure = null
   }
 
   get acknowledged () {
-    return this.progress.acknowledged
+    return this.writer.acknowledged
   }
 
   /** If all that is acknowledged is durable, the recovery point is its end. */
@@ -86,7 +71,7 @@ class Durability {
    * @param {Done} cb
    */
   syncTo (end, cb) {
-    if (this.failure !== null) return cb(this.failure)
+    if (this.writer.failure !== null) return cb(this.writer.failure)
     if (this.synced >= end) return cb(null)
     this.waiting.push({ end, cb })
     this.start()
@@ -97,28 +82,28 @@ class Durability {
    * @param {Done} cb
    */
   syncAll (cb) {
-    if (this.failure !== null) return cb(this.failure)
+    if (this.writer.failure !== null) return cb(this.writer.failure)
     this.fsync((err) => {
       if (err) this.fail(err)
-      cb(this.failure)
+      cb(this.writer.failure)
     })
   }
 
   /** After data was acknowledged: starts an fsync if it is due, or the timer that will. */
   consider () {
     const { sync, syncBytes, syncInterval } = this.options
-    const unsynced = this.progress.written - this.synced
-    if (sync !== 'interval' || unsynced <= 0 || this.isSyncing || this.failure !== null) return
+    const unsynced = this.writer.written - this.synced
+    if (sync !== 'interval' || unsynced <= 0 || this.isSyncing || this.writer.failure !== null) return
     if (unsynced >= syncBytes / 2) this.start()
     else this.timer.start(syncInterval)
   }
 
   /** Starts an fsync, unless one is in progress; callers that wait for more than it covers get the next one. */
   start () {
-    if (this.isSyncing || this.failure !== null) return
+    if (this.isSyncing || this.writer.failure !== null) return
     this.nextRecoveryPoint = this.acknowledged
     this.isSyncing = true
-    this.covers = this.progress.written
+    this.covers = this.writer.written
     this.timer.stop()
     this.fsync((err) => {
       this.isSyncing = false
@@ -145,7 +130,7 @@ class Durability {
     this.synced = Math.max(this.synced, this.covers)
     this.recoveryPoint = this.nextRecoveryPoint
     this.proceed()
-    this.listeners.onsynced()
+    this.writer.onsynced()
     if (this.waiting.length > 0) this.start()
   }
 
@@ -179,9 +164,9 @@ class Durability {
    * @param {Done} cb
    */
   fsync (cb) {
-    const { file, progress } = this
+    const { file, writer } = this
     const number = ++this.startedSync
-    progress.counts.syncs++
+    writer.counts.syncs++
     file.sync((err) => {
       if (err) return cb(errors.failed(file.filename, err))
       this.lastSync = Math.max(this.lastSync, number)
@@ -202,21 +187,20 @@ class Durability {
    * @param {Done} cb
    */
   confirmPath (cb) {
-    if (this.failure !== null) return cb(this.failure)
+    if (this.writer.failure !== null) return cb(this.writer.failure)
     this.checkPath((err) => {
       if (err) this.fail(err)
-      cb(this.failure)
+      cb(this.writer.failure)
     })
   }
 
   /** @param {Error} failure */
   fail (failure) {
-    if (this.failure !== null) return
-    this.failure = failure
+    if (this.writer.failure !== null) return
     this.timer.stop()
     const waiting = this.waiting.splice(0)
     // first, so that the operations that end now find a writer that has failed
-    this.listeners.onfailure(failure)
+    this.writer.fail(failure)
     for (const { cb } of waiting) cb(failure)
   }
 }

@@ -102,10 +102,7 @@ class Writer {
     this.isStepping = false
     this.mustStep = false
 
-    this.durability = new Durability(file, options, clock, this, {
-      onsynced: () => this.onsynced(),
-      onfailure: (failure) => this.fail(failure)
-    })
+    this.durability = new Durability(this, options)
     this.metadata = new MetadataKeeper(this)
     this.pointStep = options.syncBytes / 4
     this.deletions = new RecordedDeletions(this)
@@ -318,6 +315,7 @@ class Writer {
     this.step()
   }
 
+  /** More is durable. */
   onsynced () {
     this.metadata.considerMove(this.pointStep)
     this.durability.consider()
