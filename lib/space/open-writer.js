@@ -35,7 +35,7 @@ async function openWriter (context, { onacknowledged, before = null, clientsOf }
   // once it has taken over, nothing fails after which a client would go on as one
   if (before === null) blocks.open(found.tail, found.start, generation)
   else await blocks.takeOver(found.tail, found.start, generation)
-  const writer = new Writer(file, blocks, { ...settings, blockSize }, found.lastSeq, onacknowledged, clock, clients)
+  const writer = new Writer(file, blocks, settings, found.lastSeq, onacknowledged, clock, clients)
   if (settings.retain !== null) {
     // only then: most logs keep everything
     const { Retention } = require('./retention')

@@ -35,6 +35,7 @@ const MAX_RANGE_BYTES = 1024 * 1024
  * @typedef {(err: Error | null) => void} Done
  * @typedef {{ seq: number, cb: Done } | import('./range-deletion').RangeRequest} Request
  * @typedef {import('../format/deletions').Deletion} Deletion
+ * @typedef {import('./durability').DurabilityOptions & { holes?: boolean }} DeleterOptions holes: whether empty blocks become holes, default true
  *
  * @typedef {object} Change a block of which records are being deleted
  * @property {Block} block as readers have it
@@ -46,10 +47,9 @@ const MAX_RANGE_BYTES = 1024 * 1024
 class Deleter {
   /**
    * @param {import('./writer').Writer} writer
-   * @param {import('./durability').DurabilityOptions & { holes?: boolean }} options holes: whether empty blocks become holes, default true
-   * @param {import('../clock').Clock} clock
+   * @param {DeleterOptions} options
    */
-  constructor (writer, options, clock) {
+  constructor (writer, options) {
     this.writer = writer
     this.file = writer.file
     this.blocks = writer.blocks
@@ -62,7 +62,7 @@ class Deleter {
     this.next = null
     /** The next operation that makes deletions durable. @type {Promise<void> | null} */
     this.flushing = null
-    this.timer = new SingleTimer(clock, () => this.ontimer())
+    this.timer = new SingleTimer(writer.clock, () => this.ontimer())
     this.holes = new HoleMaker(this)
   }
 

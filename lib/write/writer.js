@@ -61,14 +61,13 @@ const { TRANSITIONS, nextStep } = require('./states')
 /**
  * @typedef {(err?: Error | null) => void} Done
  * @typedef {{ run: () => Promise<void>, reject: (err: Error) => void }} Operation
- * @typedef {{ blockSize: number, checksum: boolean, holes?: boolean } & import('./durability').DurabilityOptions} WriterOptions
  */
 
 class Writer {
   /**
    * @param {import('../storage/path-file').LogFile} file
    * @param {import('../read/block-cache').BlockCache} blocks whose tail is where the log ends
-   * @param {WriterOptions} options
+   * @param {import('./deleter').DeleterOptions} options
    * @param {number} lastSeq the last record's, -1 if there is none
    * @param {(seq: number) => void} onacknowledged the log's last record is now this one, and readers see it
    * @param {import('../clock').Clock} clock
@@ -80,7 +79,7 @@ class Writer {
     this.clock = clock
     this.clients = clients
     this.schedule = this.schedule.bind(this)
-    this.packer = new Packer(blocks.tail, options.blockSize, options.checksum)
+    this.packer = new Packer(blocks.tail, blocks.blockSize, blocks.checksum)
     this.appender = new Appender(this.packer, file.filename, lastSeq, this.schedule)
     this.waiters = this.appender.waiters
     this.counts = this.appender.counts
@@ -106,7 +105,7 @@ class Writer {
     this.metadata = new MetadataKeeper(this)
     this.pointStep = options.syncBytes / 4
     this.deletions = new RecordedDeletions(this)
-    this.deleter = new Deleter(this, options, clock)
+    this.deleter = new Deleter(this, options)
     this.trimmer = new Trimmer(this)
     this.runStep = this.runStep.bind(this)
     this.becomeIdle = this.becomeIdle.bind(this)
