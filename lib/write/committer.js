@@ -89,8 +89,7 @@ class Committer {
     this.target = written + sizeOf(buffers)
     if (packer.end <= this.target) waiters.endGroup()
     this.appender.counts.writes++
-    if (buffers.length === 1) this.file.write(written, buffers[0], this.onwrite)
-    else this.file.writeMany(written, buffers, this.onwrite)
+    this.file.writeMany(written, buffers, this.onwrite)
   }
 
   /** @param {Error | null | undefined} err */

@@ -28,7 +28,7 @@ const { openInstance } = require('./lib/instance')
  */
 
 /**
- * Opens a log, or creates it, with the members of async-append-only-log. docs/async-append-only-log.md says what differs.
+ * Opens a log, or creates it, with the members of async-append-only-log. README.md says what differs.
  * @template [T=Buffer]
  * @param {string} filename a path; missing parent directories are created
  * @param {Options<T>} [options]
