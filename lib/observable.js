@@ -1,8 +1,8 @@
 'use strict'
 
-// An observable of the package obz whose listeners cannot stop the log, or each other: what one throws is thrown on a stack of its own.
+// An observable with the interface of the package obz, whose listeners cannot stop the log, or each other: what one throws is thrown on a
+// stack of its own, and each may remove any of them, and add others, while they are called.
 
-const Obv = require('obz')
 const { mustBeFunction, rethrowLater } = require('./callbacks')
 
 /**
@@ -21,39 +21,44 @@ const { mustBeFunction, rethrowLater } = require('./callbacks')
  * @returns {Observable<V>}
  */
 function observable (onlisten = noop) {
-  const obv = Obv()
-  /** @param {(value: V) => unknown} listener */
-  const added = (listener) => {
+  /** In the order in which they were added. @type {Set<(value: V) => void>} */
+  const listeners = new Set()
+  /**
+   * @param {(value: V) => unknown} listener
+   * @param {boolean | undefined} immediately
+   * @param {boolean} isOnce
+   */
+  const add = (listener, immediately, isOnce) => {
     mustBeFunction('the listener', listener)
     onlisten()
-    return guarded(listener)
+    const call = (/** @type {V} */ value) => {
+      if (isOnce) remove()
+      try {
+        if (listener(value) === false) remove()
+      } catch (err) {
+        rethrowLater(err)
+      }
+    }
+    const remove = () => { listeners.delete(call) }
+    listeners.add(call)
+    if (observed.value !== undefined && immediately !== false) call(observed.value)
+    return remove
   }
   /** @type {Listen<V>} */
-  const listen = (listener, immediately) => obv(/** @type {any} */ (added(listener)), immediately)
-  return Object.assign(listen, {
+  const listen = (listener, immediately) => add(listener, immediately, false)
+  const observed = Object.assign(listen, {
     value: /** @type {V} */ (/** @type {unknown} */ (undefined)),
     /** @type {Listen<V>} */
-    once: (listener, immediately) => obv.once(/** @type {any} */ (added(listener)), immediately),
+    once: (listener, immediately) => add(listener, immediately, true),
     set (/** @type {V} */ value) {
-      this.value = value
-      obv.set(/** @type {any} */ (value))
+      observed.value = value
+      for (const call of [...listeners]) {
+        // one before it has removed it, or has set another value, which all of them have been given
+        if (listeners.has(call) && observed.value === value) call(value)
+      }
     }
   })
-}
-
-/**
- * @template V
- * @param {(value: V) => unknown} listener
- * @returns {(value: V) => unknown}
- */
-function guarded (listener) {
-  return (value) => {
-    try {
-      return listener(value)
-    } catch (err) {
-      rethrowLater(err)
-    }
-  }
+  return observed
 }
 
 function noop () {}

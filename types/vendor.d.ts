@@ -1,16 +1,5 @@
 // Packages that bring no types: just what the project uses of them.
 
-declare module 'obz' {
-  interface Observable<T> {
-    (listener: (value: T) => unknown, immediately?: boolean): () => void
-    set (value: T): Observable<T>
-    once (listener: (value: T) => unknown, immediately?: boolean): () => void
-    value: T | undefined
-  }
-  function Obv<T = number> (): Observable<T>
-  export = Obv
-}
-
 declare module 'fs-native-extensions' {
   export function tryLock (fd: number): boolean
 }

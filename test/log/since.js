@@ -41,3 +41,24 @@ test('a listener of since is called until it returns false, or is removed', asyn
   t.throws(() => log.log.since('no function'), { code: 'flumelog:invalid' })
   await log.close()
 })
+
+test('listeners of since may remove themselves and others, and add some, while they are called', async (t) => {
+  const log = promises(FlumeLog(newFile()))
+  await log.onReady()
+  const { since } = log.log
+  const seen = { itself: [], replaced: [], added: [], removed: [], once: [], last: [] }
+  const removeItself = since(seq => { seen.itself.push(seq); removeItself(); return false }, false)
+  const removeReplaced = since((seq) => {
+    seen.replaced.push(seq)
+    removeReplaced()
+    since(seq => { seen.added.push(seq) }, false)
+  }, false)
+  since.once(() => { removeOnce(); removeLater() }, false)
+  const removeOnce = since.once(seq => { seen.once.push(seq) }, false)
+  const removeLater = since(seq => { seen.removed.push(seq) }, false)
+  since(seq => { seen.last.push(seq) }, false)
+  t.equal(await log.append('one'), 0, 'the call is answered')
+  await log.append('two')
+  t.deepEqual(seen, { itself: [0], replaced: [0], added: [7], removed: [], once: [], last: [0, 7] })
+  await log.close()
+})
