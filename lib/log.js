@@ -20,12 +20,12 @@ const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
-const { greatestBound } = require('./read/options')
+const { copyScanOptions, greatestBound } = require('./read/options')
 const { BatchStream } = require('./read/batch-stream')
 const { Stream } = require('./read/stream')
 const { MAX_DEPTH, TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
-const { Compacting } = require('./space/compacting')
+const { Compacting, copyCompactOptions } = require('./space/compacting')
 const { deleteRange, isDeletionRange, readRange } = require('./space/deletion-range')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
@@ -302,9 +302,10 @@ class Log {
   compact (options, cb) {
     if (typeof options === 'function') return this.compact({}, options)
     mustBeFunction('the callback', cb)
+    const copy = copyCompactOptions(options ?? {})
     this.whenOpen((err) => {
       if (err) cb(err)
-      else callBack(this.compacting.compact(options ?? {}), cb)
+      else callBack(this.compacting.compact(copy), cb)
     })
   }
 
@@ -370,10 +371,11 @@ class Log {
     mustBeFunction('onRecord', onRecord)
     mustBeFunction('the callback', cb)
     const { id } = this.compacting
+    const copy = copyScanOptions(options)
     this.whenReadable(cb, ({ blocks }) => {
       if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
-      scan(this.reading, options, onRecord, cb)
-    }, greatestBound(options))
+      scan(this.reading, copy, onRecord, cb)
+    }, greatestBound(copy))
   }
 
   /**

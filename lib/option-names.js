@@ -57,4 +57,20 @@ function pick (options, names) {
   return picked
 }
 
-module.exports = { mustBeOptions, optionNames, pick }
+/**
+ * @param {any} options
+ * @param {string[]} names
+ * @param {(options: any) => void} check
+ * @returns {any} a copy of valid options, since the caller may change them before they are read; others are returned as they are, and
+ *   refused then
+ */
+function copyOptions (options, names, check) {
+  try {
+    check(options)
+    return pick(options, names)
+  } catch {
+    return options
+  }
+}
+
+module.exports = { copyOptions, mustBeOptions, optionNames, pick }

@@ -56,6 +56,7 @@ function startBackup (log, target, options, callback) {
  */
 async function backup (log, target, options) {
   const work = workOf(options)
+  const { full = false } = options
   mustBePath('the target', target)
   work.throwIfStopped()
   // resolved now: the process may change its directory meanwhile
@@ -63,7 +64,7 @@ async function backup (log, target, options) {
   mustBeNoSideFile(name)
   for (let tries = 1; ; tries++) {
     try {
-      return await backUpOnce(log, name, target, options, work)
+      return await backUpOnce(log, name, target, full, work)
     } catch (err) {
       // its file fails as a closed one does
       if (log.closing !== null || log.isClosed) throw errors.closed(log.filename)
@@ -76,11 +77,11 @@ async function backup (log, target, options) {
  * @param {Log} log
  * @param {string} name absolute
  * @param {string} target
- * @param {BackupOptions} options
+ * @param {boolean} full
  * @param {import('../maintenance/new-log').Work} work
  * @returns {Promise<BackedUp>}
  */
-async function backUpOnce (log, name, target, options, work) {
+async function backUpOnce (log, name, target, full, work) {
   // what another process has appended and deleted until now, too
   await promised(cb => log.whenFresh(cb, Infinity))
   const source = await openSource(log)
@@ -93,7 +94,7 @@ async function backUpOnce (log, name, target, options, work) {
   }
   const earlier = await EarlierBackup.open(source, name, target)
   try {
-    const isUsable = !options.full && await earlier.compare(work)
+    const isUsable = !full && await earlier.compare(work)
     return isUsable ? await earlier.update(work) : await makeFullBackup(source, earlier.path, target, earlier, work)
   } finally {
     await earlier.close()

@@ -26,16 +26,16 @@ class CursorReader {
    */
   source (Kind, of, options) {
     return openSource(() => {
-      const bounded = cursorStreamOptions(of, options ?? {})
-      return new Kind(Object.create(this.cursor.log.reading, {
+      const stream = new Kind(Object.create(this.cursor.log.reading, {
         owner: { value: this },
         whenOpen: {
           value: (/** @type {Done} */ cb) => callBack(this.whenPositioned(), (/** @type {Error | null} */ err) => {
-            if (!err) bounded.gt = this.cursor.position.next - 1
+            if (!err) stream.options.gt = this.cursor.position.next - 1
             cb(err)
           })
         }
-      }), bounded).source
+      }), cursorStreamOptions(of, options ?? {}))
+      return stream.source
     })
   }
 

@@ -4,12 +4,14 @@
 
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { mustBeOptions, optionNames } = require('../option-names')
+const { copyOptions, mustBeOptions, optionNames } = require('../option-names')
 
 const RANGE_NAMES = ['gt', 'gte', 'lt', 'lte', 'reverse', 'cache', 'fromStart']
 const STREAM_NAMES = [...RANGE_NAMES, 'deleted', 'live', 'old', 'limit', 'seqs', 'values', 'skipCorrupt', 'onSkip']
 
-const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
+const SCAN_NAMES = [...RANGE_NAMES, 'deleted', 'reuse']
+
+const checkScanNames = optionNames('scan', SCAN_NAMES)
 
 /**
  * @typedef {object} RangeOptions
@@ -66,6 +68,22 @@ const checkScanNames = optionNames('scan', [...RANGE_NAMES, 'deleted', 'reuse'])
  * @property {boolean} [isSingle] whether one record is wanted: nothing is read ahead
  * @property {boolean} [reuseMemory] whether the memory of a block may be reused once the cursor has left it
  */
+
+/**
+ * @param {ScanOptions} options
+ * @returns {ScanOptions} see `copyOptions`
+ */
+function copyScanOptions (options) {
+  return copyOptions(options, SCAN_NAMES, checkScanNames)
+}
+
+/**
+ * @param {StreamOptions} options
+ * @returns {StreamOptions} see `copyOptions`
+ */
+function copyStreamOptions (options) {
+  return copyOptions(options, STREAM_NAMES, checkStreamOptions)
+}
 
 /**
  * @param {ScanOptions} options
@@ -126,8 +144,7 @@ function greatestBound (options) {
  * @throws flumelog:invalid
  */
 function streamRangeOf (options, oldEnd) {
-  // flumedb, its views and ssb-db give a log all options of their own callers
-  mustBeOptions('stream', options)
+  checkStreamOptions(options)
   const range = rangeOf(options)
   checkLimit(options)
   if (options.old === false) {
@@ -136,6 +153,11 @@ function streamRangeOf (options, oldEnd) {
     range.min = Math.max(range.min, oldEnd)
   }
   return range
+}
+
+/** @param {unknown} options flumedb, its views and ssb-db give a log all options of their own callers */
+function checkStreamOptions (options) {
+  mustBeOptions('stream', options)
 }
 
 /**
@@ -159,4 +181,4 @@ function checkLimit (options) {
   throw errors.invalid(`limit must be a number of records, an integer; it is ${format(limit)}`)
 }
 
-module.exports = { greatestBound, rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, STREAM_NAMES }
+module.exports = { copyScanOptions, copyStreamOptions, greatestBound, rangeOf, refuseOldBounds, scanRangeOf, streamRangeOf, STREAM_NAMES }

@@ -6,7 +6,7 @@
 const errors = require('../errors')
 const { RECORD, WAITING, AT_END, FAILED } = require('./cursor')
 const { openRecordCursor } = require('./record-cursor')
-const { greatestBound, refuseOldBounds, streamRangeOf } = require('./options')
+const { copyStreamOptions, greatestBound, refuseOldBounds, streamRangeOf } = require('./options')
 const { CHECK_INTERVAL, MAX_DEPTH } = require('./turn-budget')
 
 /**
@@ -35,9 +35,10 @@ const { CHECK_INTERVAL, MAX_DEPTH } = require('./turn-budget')
 class Stream {
   /**
    * @param {ReadContext} context
-   * @param {StreamOptions} options
+   * @param {StreamOptions} given
    */
-  constructor (context, options) {
+  constructor (context, given) {
+    const options = copyStreamOptions(given)
     this.context = context
     this.turn = context.turn
     this.options = options

@@ -4,6 +4,7 @@
 
 const errors = require('../errors')
 const { callAll, mustBeFunction, promised, rethrowLater } = require('../callbacks')
+const { copyOptions } = require('../option-names')
 const { onAbort } = require('../signal')
 const { workFor } = require('../work')
 const { Compaction } = require('./compaction')
@@ -205,4 +206,12 @@ class Compacting {
   }
 }
 
-module.exports = { Compacting }
+/**
+ * @param {CompactOptions} options
+ * @returns {CompactOptions} see `copyOptions`
+ */
+function copyCompactOptions (options) {
+  return copyOptions(options, ['onProgress', 'signal'], checkOptions)
+}
+
+module.exports = { Compacting, copyCompactOptions }

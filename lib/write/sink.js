@@ -5,7 +5,7 @@
 
 const errors = require('../errors')
 const { rethrowLater } = require('../callbacks')
-const { optionNames } = require('../option-names')
+const { copyOptions, optionNames } = require('../option-names')
 
 /**
  * @typedef {import('../types').SinkOptions} SinkOptions
@@ -25,7 +25,8 @@ const { optionNames } = require('../option-names')
  * @property {{ opened: { writer: AnyWriter | null, blocks: import('../read/block-cache').BlockCache } | null }} state
  */
 
-const checkNames = optionNames('sink', ['sync'])
+const NAMES = ['sync']
+const checkNames = optionNames('sink', NAMES)
 
 class SinkReader {
   /**
@@ -226,7 +227,8 @@ class SinkReader {
  * @returns {import('../types').Sink}
  */
 function sink (log, options, cb) {
-  return (source) => new SinkReader(log, options, cb, source).start()
+  const copy = copyOptions(options, NAMES, checkNames)
+  return (source) => new SinkReader(log, copy, cb, source).start()
 }
 
 function noop () {}

@@ -10,6 +10,7 @@ const { codeOf, collect } = require('../helpers/reading')
 const { machine, sharedLog } = require('../helpers/simulator/machine')
 
 const BLOCK_SIZE = 64
+const called = (call, ...args) => new Promise((resolve, reject) => call(...args, (err, result) => err ? reject(err) : resolve(result)))
 const open = (file) => promises(FlumeLog(file, { blockSize: BLOCK_SIZE }))
 
 /** A closed log with ten records, of which each fills most of a block. */
@@ -54,6 +55,72 @@ tape('the options of a trim can be changed after the call', async (t) => {
   options.lt = seqs[8]
   t.equal(await trimmed, seqs[3])
   t.deepEqual(await collect(log.log, { values: false }), seqs.slice(3))
+  await log.close()
+})
+
+const READS = {
+  stream: (log, options) => collect({ stream: () => log.log.stream(options) }).then(records => records.map(({ seq }) => seq)),
+  batches: (log, options) => collect({ stream: () => log.log.batches(options) }).then(batches => batches.flat().map(({ seq }) => seq)),
+  scan: async (log, options) => {
+    const seqs = []
+    await called(log.log.scan, options, (block, start, end, seq) => { seqs.push(seq) })
+    return seqs
+  }
+}
+
+for (const [name, read] of Object.entries(READS)) {
+  tape(`the options of ${name} can be changed after the call`, async (t) => {
+    const { file, seqs } = await tenRecords()
+    const log = open(file)
+    const expected = [seqs[2], seqs[1], seqs[0]]
+    for (const state of ['opening', 'open']) {
+      const options = { lt: seqs[3], reverse: true }
+      const found = read(log, options)
+      Object.assign(options, { lt: seqs[8], reverse: false, gt: null })
+      t.deepEqual(await found, expected, state)
+      await log.onReady()
+    }
+    await log.close()
+  })
+}
+
+tape('a source reads what was asked for in the call that made it, whenever it is read', async (t) => {
+  const { file, seqs } = await tenRecords()
+  const log = open(file)
+  await log.onReady()
+  for (const name of ['stream', 'batches']) {
+    const options = { gt: seqs[7], values: false }
+    const source = log.log[name](options)
+    options.gt = seqs[1]
+    t.deepEqual((await collect({ stream: () => source })).flat(), seqs.slice(8), name)
+  }
+  await log.close()
+})
+
+tape('the options of a sink, a compaction and a backup can be changed after the call', async (t) => {
+  const { file } = await tenRecords()
+  const log = open(file)
+  const steps = []
+  const controller = new AbortController()
+  const ofSink = { sync: true }
+  const ofCompact = { onProgress: () => { steps.push('compact') } }
+  const sink = log.log.sink(ofSink)
+  const compacted = called(log.log.compact, ofCompact)
+  ofSink.synch = true
+  Object.assign(ofCompact, { onProgress: () => { steps.push('not given') }, signal: controller.signal })
+  controller.abort()
+  let end = null
+  sink((abort) => { end = abort })
+  await compacted
+  t.equal(end, null, 'the sink reads')
+  t.deepEqual([...new Set(steps)], ['compact'])
+  const target = newFile()
+  await called(log.log.backup, target)
+  await log.append(Buffer.alloc(40, 11))
+  const ofBackup = { full: false }
+  const backedUp = called(log.log.backup, target, ofBackup)
+  ofBackup.full = true
+  t.ok((await backedUp).incremental)
   await log.close()
 })
 
