@@ -3,6 +3,7 @@
 // The source of a push-stream over a store: writes to its sink until that pauses.
 
 const errors = require('./errors')
+const { callbacks: { rethrowLater } } = require('flumelog-random-access-file/blocks')
 const { found: { RECORD, WAITING, AT_END, PAST_BOUND, FAILED }, scanRangeOf } = require('flumelog-random-access-file/parts')
 
 /** Records between two looks at whether others must have a turn of the event loop. */
@@ -104,6 +105,7 @@ class Stream {
     let untilCheck = CHECK_INTERVAL
     for (;;) {
       if (this.ended) return
+      if (this.remaining <= 0) return this.abort()
       if (sink.paused) return
       if (sink.ended) return this.stop()
       const found = cursor.next()
@@ -122,7 +124,6 @@ class Stream {
       this.min = cursor.seq - shift + 1
       this.remaining--
       sink.write(this.itemOf(cursor, isDeleted))
-      if (this.remaining <= 0) return this.abort()
       if (--untilCheck === 0) {
         untilCheck = CHECK_INTERVAL
         if (log.mustYield()) return this.wait(() => log.deferRead(this.goOn))
@@ -191,7 +192,12 @@ class Stream {
     const { sink } = this
     if (sink === null || sink.ended || !sink.end) return
     sink.ended = true
-    sink.end(err)
+    try {
+      sink.end(err)
+    } catch (thrown) {
+      // not into a compaction that waits for the end of this stream, or into `close`, which ends others
+      rethrowLater(thrown)
+    }
   }
 }
 

@@ -6,6 +6,7 @@ const tape = require('tape')
 const fc = require('fast-check')
 const { openLog, collect } = require('./helpers/open')
 const { testFolder } = require('../../../test/helpers/folder')
+const { uncaughtDuring } = require('../../../test/helpers/uncaught')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const BLOCK_SIZE = 64
@@ -191,5 +192,36 @@ tape('what a sink or a listener throws is thrown once, and other streams, `onDra
   t.deepEqual(given, [[11, 12, 13], [11, 12, 13]])
   t.deepEqual([...new Set(thrown)].sort(), ['since', 'sink'])
   t.equal(thrown.filter(message => message === 'sink').length, 1)
+  await close()
+})
+
+tape('what `end` of a sink throws keeps neither a compaction nor `close` from calling back', async (t) => {
+  const { log, offsets, del, close } = await filled(t)
+  await del(offsets[1])
+  const broken = { paused: true, write () {}, end () { throw new Error('end') } }
+  const stream = log.stream({ gt: offsets[8] })
+  stream.pipe(broken)
+  const ended = []
+  const thrown = await uncaughtDuring(async () => {
+    const compacted = new Promise(resolve => log.compact(resolve))
+    broken.paused = false
+    stream.resume()
+    t.equal(await compacted, null)
+    for (const name of ['first', 'second']) log.stream({ live: true }).pipe({ paused: false, write () {}, end () { ended.push(name); throw new Error('end') } })
+    await close()
+    await new Promise(setImmediate)
+  })
+  t.deepEqual(ended, ['first', 'second'])
+  t.deepEqual(thrown.map(({ message }) => message), ['end', 'end', 'end'])
+})
+
+tape('a sink that throws at the last record of a limit gets no more', async (t) => {
+  const { log, close } = await filled(t)
+  const given = []
+  const stream = log.stream({ limit: 2, offsets: false })
+  await new Promise((resolve) => {
+    t.throws(() => stream.pipe({ paused: false, write: ([i]) => { given.push(i); if (i === 2) throw new Error('write') }, end: resolve }), /write/)
+  })
+  t.deepEqual(given, [1, 2])
   await close()
 })
