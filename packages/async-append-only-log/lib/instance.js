@@ -98,11 +98,11 @@ class Instance {
   appendTransaction (values, cb) {
     const { records } = this.store
     if (!Array.isArray(values)) return cb(errors.noArray(), undefined)
-    // a codec may use its buffer again
-    const encoded = values.map(value => copyOf(this.codec.encode(value)))
     /** @type {any[]} */
     let batch
     try {
+      // a codec may use its buffer again
+      const encoded = values.map(value => copyOf(this.codec.encode(value)))
       batch = encoded.map(data => records.bytesOf(data))
     } catch (err) {
       return cb(err, undefined)
@@ -123,7 +123,7 @@ class Instance {
     const { records } = store
     const data = records === null || this.isEnded ? null : records.dataNow(offset)
     if (data === null) this.whenOpen(/** @type {any} */ (cb), () => this.find(offset, cb))
-    else records.log.answer(this.decode === null ? data : this.decode(data), cb)
+    else this.giveDecoded(data, cb, (value) => records.log.answer(value, cb))
   }
 
   /**
@@ -133,8 +133,23 @@ class Instance {
   find (offset, cb) {
     this.store.records.get(offset, (err, data) => {
       if (err) cb(err, undefined)
-      else cb(null, this.decode === null ? data : this.decode(data))
+      else this.giveDecoded(data, cb, (value) => cb(null, value))
     })
+  }
+
+  /**
+   * @param {any} data of a record
+   * @param {(err: any, value: any) => void} cb given what the codec throws
+   * @param {(value: any) => void} give
+   */
+  giveDecoded (data, cb, give) {
+    let value = data
+    try {
+      if (this.decode !== null) value = this.decode(data)
+    } catch (err) {
+      return process.nextTick(cb, err)
+    }
+    give(value)
   }
 
   /** @param {import('./types').Done} cb */

@@ -41,6 +41,23 @@ tape('a record that is larger than a block throws, and so does one that cannot b
   await close()
 })
 
+tape('what a codec throws is the error of `get` and `appendTransaction`, whether the log is open, and the record in memory, or not', async (t) => {
+  const file = testFolder(t)('log')
+  const encode = (value) => { if (value === null) throw new Error('encode'); return value }
+  const codec = { encode, decode () { throw new Error('decode') } }
+  const errorOf = (promise) => promise.then(() => 'none', ({ message }) => message)
+  const first = openLog(file)
+  await first.store(A)
+  await first.close()
+  for (const cacheSize of [0, 65536]) {
+    const log = openLog(file, { codec, cacheSize })
+    t.deepEqual(await Promise.all([errorOf(log.get(0)), errorOf(log.appendTransaction([A, null]))]), ['decode', 'encode'], 'opening')
+    t.deepEqual(await Promise.all([errorOf(log.get(0)), errorOf(log.appendTransaction([A, null]))]), ['decode', 'encode'], 'open')
+    t.deepEqual(await log.stats(), { totalBytes: 0, deletedBytes: 0 }, 'nothing was appended')
+    await log.close()
+  }
+})
+
 tape('what is not written yet is read by `get` at once', async (t) => {
   const { log, stats, close } = openLog(testFolder(t)('log'), { blockSize: 64 })
   await stats()
