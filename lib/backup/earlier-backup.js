@@ -48,8 +48,11 @@ class EarlierBackup {
     this.log = metadata.source?.log ?? randomUUID()
     /** Whether it was made as a backup of this log, or of one that is a copy of this one, or of which this one is a copy. */
     this.isKnown = this.log === metadata.own?.log
+    const own = generationOf(metadata.own)
     /** Whether the log has been compacted since. */
-    this.isOutdated = this.isKnown && generationOf(metadata.own).base < this.generation.base
+    this.isOutdated = this.isKnown && own.base < this.generation.base
+    /** Otherwise, it lacks the offset map of the log: a copy of that may have been compacted to the same. */
+    this.hasSameId = own.id === this.generation.id
     /** What the block in which it ends has in the log behind that. */
     this.rest = Buffer.alloc(0)
   }
@@ -97,7 +100,7 @@ class EarlierBackup {
   /**
    * Compares all of it with the log, and changes nothing but to complete what was interrupted.
    * @param {Work} work
-   * @returns {Promise<boolean>} whether the log starts with all of it, unchanged
+   * @returns {Promise<boolean>} whether the log starts with all of it, unchanged, and has the same id
    * @throws flumelog:invalid if it is not a backup of this log
    */
   async compare (work) {
@@ -123,7 +126,7 @@ class EarlierBackup {
       onprogress(Math.min(end, (number + count) * blockSize) - first * blockSize, end - first * blockSize)
     }
     if (!isKnown && !isSame && end > 0) throw this.isOther(`not all of it is in the log, and ${this.target}.meta does not say that it is one`)
-    return isSame
+    return isSame && this.hasSameId
   }
 
   /** @param {string} reason */
