@@ -184,12 +184,14 @@ class App extends Component {
   }
 
   async jump (target) {
+    const field = document.activeElement
     try {
       const { seq, warning } = await get('find', { ...target, encoding: this.address.state.encoding })
       this.go({ seq, at: seq })
       if (target.at === 'end') this.list.seekEnd()
       else this.list.seek(seq)
-      this.list.grid.current.focus()
+      // not away from what is being typed by then
+      if (document.activeElement === field) this.list.grid.current.focus()
       if (warning !== null) this.setState({ error: new Error(warning) })
     } catch (error) {
       this.setState({ error })

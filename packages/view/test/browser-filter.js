@@ -45,6 +45,7 @@ inBrowser(({ visit }) => {
     }
     await page.fill('#jump', 'end')
     await keyboard.press('Enter')
+    await page.until(() => document.activeElement?.id === 'records')
     await filter(page, 'no such text')
     await says(page, '0 hits in 20,000 records')
     await filter(page, 'j > 5')
@@ -54,6 +55,27 @@ inBrowser(({ visit }) => {
     await filter(page, 'i == 5')
     await page.until(hasText, '.toast', '`==` is no operator: write path = value')
     page.problems.length = 0 // the browser tells of the answer 400, too
+    t.deepEqual(page.problems, [])
+  })
+
+  test('a jump leaves the focus in a field to which somebody has gone meanwhile', async (t) => {
+    const page = await visit(address)
+    await page.open()
+    await page.page.waitForSelector(seen)
+    await page.page.evaluate(() => {
+      const { fetch } = window
+      window.fetch = async (url, ...rest) => {
+        if (String(url).includes('find?')) await new Promise(resolve => { window.answer = resolve })
+        return fetch(url, ...rest)
+      }
+    })
+    await page.fill('#jump', 'end')
+    await page.page.keyboard.press('Enter')
+    await page.until(() => window.answer !== undefined)
+    await page.page.focus('#filter')
+    await page.page.evaluate(() => window.answer())
+    await page.until(shows, `"i":${RECORDS - 1},`)
+    t.equal(await page.page.evaluate(() => document.activeElement.id), 'filter')
     t.deepEqual(page.problems, [])
   })
 
