@@ -103,7 +103,7 @@
  */
 
 /**
- * The reading side of an `obz` observable. Calls a listener with the current seq (unless `immediately` is false) and with
+ * The reading side of an observable with the interface of `obz`. Calls a listener with the current seq (unless `immediately` is false) and with
  * every later one, until the function it returned is called or the listener returns false.
  * @typedef {Listen & Readonly<SinceMembers>} Since
  */
@@ -118,7 +118,7 @@
  * @property {import('./options').Codec<T>} codec converts records to bytes and back; see the option
  * @property {'owner' | 'client' | null} role with `shared`, once the log is open: whether this process writes the file. A client
  *   may become the owner; null if the log is not shared
- * @property {Since} since `obz` observable of the last record's seq: undefined until open, -1 when empty
+ * @property {Since} since observable of the last record's seq: undefined until open, -1 when empty
  * @property {number} highWaterMark limit on the bytes in flight of each sink; see the option
  * @property {import('./overloads').Append<A>} append appends a record, or several in a row. Callbacks are called in the order of the calls, when all
  *   records are written, or fsynced with `sync: 'always'` or `options.sync`. `seq` is that of the last record; with
