@@ -109,7 +109,8 @@ tape('arbitrary bytes and mutilated logs end in an error with a code, after a bo
   const random = randomFrom(SEED)
   const outcomes = {}
   const count = (what) => { outcomes[what] = (outcomes[what] ?? 0) + 1 }
-  for (let n = 0; n < RANDOM_FILES; n++) {
+  // until there were logs of both kinds: few random files are sound
+  for (let n = 0; n < RANDOM_FILES || outcomes.sound === undefined || outcomes['damaged in places'] === undefined; n++) {
     const bytes = randomBytes(random)
     const point = random() < 0.3 ? random.below(bytes.length + 10) : null
     const blockSize = random() < 0.5 ? undefined : random.pick([32, 33, 64, 128, 1000, 4096, 65536])
@@ -130,8 +131,7 @@ tape('arbitrary bytes and mutilated logs end in an error with a code, after a bo
       throw err
     }
   }
-  t.comment(JSON.stringify(outcomes))
-  t.ok(outcomes.sound > 0 && outcomes['damaged in places'] > 0, `${RANDOM_FILES} files`)
+  t.pass(JSON.stringify(outcomes))
 })
 
 const codeOrThrow = (err) => {
