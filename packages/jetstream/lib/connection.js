@@ -374,11 +374,11 @@ class Connection {
 
   /**
    * @param {any} err
-   * @returns {boolean} whether the same request may succeed later: there was no answer, or the cluster has no leader at the moment
+   * @returns {boolean} whether the same request may succeed later: there was no answer, or the cluster has no leader, or too few servers, at the moment
    */
   isTransient (err) {
     if (isDenied(err)) return false
-    if (err instanceof Disconnected || err instanceof Behind || isTimeout(err) || err?.name === 'RequestError') return true
+    if (err instanceof Disconnected || err instanceof Behind || isTimeout(err) || err?.name === 'RequestError' || lacksServers(err)) return true
     return (err?.status === 503 || err?.code === 503) && err.code !== NOT_STORED && !NO_STORAGE.has(err.code)
   }
 
@@ -413,9 +413,19 @@ class Disconnected extends Error {
   }
 }
 
-/** Codes of the server: its storage is full, or the account has reached its limits; a message could not be stored, for a reason that it gives. */
+/** Codes of the server: its storage is full, or the account has reached its limits; a message could not be stored, for a reason that it gives; a stream has no place. */
 const NO_STORAGE = new Set([10002, 10023, 10047])
 const NOT_STORED = 10077
+const NO_PEERS = 10005
+
+/**
+ * @param {any} err
+ * @returns {boolean} whether a stream could not be created because servers of the cluster are down, or have not been heard of since its leader was
+ *   elected. The other reasons (`selectPeerError` of nats-server) stay: too few servers in the cluster, their disks, their tags
+ */
+function lacksServers (err) {
+  return err?.code === NO_PEERS && /peer offline|miscellaneous issue/.test(err.message)
+}
 
 /** @param {any} err @returns {boolean} whether the server has no space left, or the stream has reached its limits */
 function isFull ({ code, message }) {

@@ -15,7 +15,7 @@ const nameOf = (/** @type {string | null} */ filename) => filename === null ? 't
  * @param {unknown} cause
  */
 const serverUnreachable = (filename, timeout, cause) => createError('flumelog:unreachable',
-  `${filename}: no NATS server has answered for ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
+  `${filename}: the NATS server has not answered within ${timeout} ms: ${/** @type {Error | null} */ (cause)?.message ?? 'not connected'}`, { filename, cause })
 
 /**
  * @param {string} filename
