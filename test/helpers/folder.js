@@ -46,7 +46,8 @@ function openFilesIn (folder) {
 /** @returns {string} the path of a directory that is deleted when the process exits */
 function processFolder () {
   const folder = make()
-  process.on('exit', () => remove(folder))
+  // before tape's listener: that ends the process, and no later one is called
+  process.prependListener('exit', () => remove(folder))
   return folder
 }
 
