@@ -117,10 +117,13 @@ class OffsetMap {
   static async openFile (filename) {
     const fd = openIfThere(filename)
     if (fd === -1) return null
-    const header = fs.fstatSync(fd).isFile() ? readHeader(fd) : null
-    if (header !== null) return new OffsetMap(fd, header, filename)
-    fs.closeSync(fd)
-    return null
+    let header = null
+    try {
+      if (fs.fstatSync(fd).isFile()) header = readHeader(fd)
+    } finally {
+      if (header === null) fs.closeSync(fd)
+    }
+    return header && new OffsetMap(fd, header, filename)
   }
 
   close () {
@@ -360,12 +363,19 @@ async function settleMap (log, id) {
   const { map, unfinishedMap } = namesOf(log)
   // every opening asks, and hardly ever is one there
   if (!fs.existsSync(unfinishedMap)) return
-  const [own, found] = await Promise.all([map, unfinishedMap].map(OffsetMap.openFile))
-  own?.close()
-  found?.close()
-  // one that the log has already is durable; another one of this log, which its backup has left, need not be
-  if (found?.id === id && own?.id !== id) await fs.promises.rename(unfinishedMap, map)
+  // one that the log has already is durable, if it can be read; another one of this log, which its backup has left, need not be
+  if (await idIn(unfinishedMap) === id && await idIn(map).catch(() => null) !== id) await fs.promises.rename(unfinishedMap, map)
   else await fs.promises.unlink(unfinishedMap)
+}
+
+/**
+ * @param {string} filename of a map
+ * @returns {Promise<string | undefined>} of the log that it is of; undefined: there is none, or it is not whole
+ */
+async function idIn (filename) {
+  const found = await OffsetMap.openFile(filename)
+  found?.close()
+  return found?.id
 }
 
 module.exports = { OffsetMap, PAGE_SIZE, RUNS_PER_PAGE, headerPage, sealPage, settleMap, writeRun }

@@ -47,3 +47,45 @@ tape('a compaction that fails keeps no file open', async (t) => {
   t.deepEqual(world.problems, [])
   world.end()
 })
+
+tape('a compaction keeps no offset map open because it cannot read one', async (t) => {
+  const { world, open, settled, codeOf } = machine()
+  const first = world.start()
+  const log = await open(first)
+  await settled(log.append('first'))
+  await settled(log.compact())
+  await world.run(() => false, 50)
+  const before = first.calls.files.size
+  for (const [call, file, expected] of [['open', '/log.offset-map', 'ok'], ['read', '/log.offset-map', 'ok'], ['fstat', '/log.unfinished.offset-map', 'ok'], ['read', '/log.unfinished.offset-map', 'EIO']]) {
+    world.fault = (process, name, [where]) => name === call && pathOf(process, where) === file ? 'EIO' : null
+    t.equal(await codeOf(log.compact()), expected, `${call} ${file}`)
+    world.fault = () => null
+    await world.run(() => false, 50)
+    t.equal(first.calls.files.size, before, [...first.calls.files.values()].map(({ path }) => path).join(' '))
+  }
+  await settled(log.close())
+  t.equal(first.calls.files.size, 0)
+  t.deepEqual(world.problems, [])
+  world.end()
+})
+
+tape('an offset map that cannot be read is replaced by that of the next compaction, and keeps no log from being opened', async (t) => {
+  const { world, open, settled, codeOf, values } = machine()
+  const first = world.start()
+  const log = await open(first)
+  await settled(log.append('first'))
+  await settled(log.compact())
+  world.fault = (process, name, [where]) => name === 'read' && pathOf(process, where) === '/log.offset-map' ? 'EIO' : null
+  const { id } = await settled(log.compact())
+  await settled(log.close())
+  const second = world.start()
+  const again = await open(second)
+  t.deepEqual(await values(again), ['first'])
+  t.equal(await codeOf(again.compact()), 'ok', 'it can be compacted, too')
+  await settled(again.close())
+  world.fault = () => null
+  const map = await settled(second.require('./maintenance').openOffsetMap('/log'))
+  t.equal(map.previousId, id)
+  await settled(map.close())
+  world.end()
+})
