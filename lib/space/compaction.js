@@ -10,9 +10,9 @@
 //
 // Up to the rename the log is not changed by it; an error, an abort or a kill leaves it as it was, and the next compaction starts again.
 
-const fs = require('fs')
 const { randomUUID } = require('crypto')
 const { CompactedFile } = require('./compacted-file')
+const { closeQuietly } = require('../storage/directory')
 const { MAX_WRITE } = require('../write/packer')
 const { OffsetMapWriter } = require('./offset-map-writer')
 const { PieceReader } = require('./piece-reader')
@@ -141,7 +141,7 @@ class Compaction {
   }
 
   closeFiles () {
-    for (const fd of this.fds.splice(0)) fs.closeSync(fd)
+    for (const fd of this.fds.splice(0)) closeQuietly(fd)
   }
 
   /** @param {number[]} numbers of blocks that were rewritten */

@@ -45,6 +45,7 @@ async function followCompaction (follower, replaced) {
     map.unload()
   } catch (err) {
     if (!isMoved) {
+      file.forgetSuccessor()
       map?.close()
       fs.closeSync(fd)
     }

@@ -17,6 +17,7 @@ const fs = require('fs')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
 const { formatLine, parseLine } = require('../format/lines')
+const { closeQuietly } = require('../storage/directory')
 const { namesOf } = require('./unfinished-files')
 
 const PAGE_SIZE = 4096
@@ -127,8 +128,9 @@ class OffsetMap {
   }
 
   close () {
-    if (this.fd !== -1) fs.closeSync(this.fd)
+    const { fd } = this
     this.fd = -1
+    closeQuietly(fd)
   }
 
   // By synchronous I/O, or none once it is loaded

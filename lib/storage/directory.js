@@ -80,4 +80,15 @@ function nullIfMissing (err) {
   throw err
 }
 
-module.exports = { syncFolder, createFolders, createBeside, nullIfMissing, isSameFile }
+/**
+ * Of a file that was only read, or fsynced, an error says nothing: it is closed all the same (as Linux does).
+ * @param {number} fd -1: there is none
+ */
+function closeQuietly (fd) {
+  if (fd === -1) return
+  try {
+    fs.closeSync(fd)
+  } catch {}
+}
+
+module.exports = { closeQuietly, syncFolder, createFolders, createBeside, nullIfMissing, isSameFile }

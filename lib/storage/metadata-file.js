@@ -5,7 +5,7 @@
 
 const fs = require('fs')
 const { promisify } = require('util')
-const { nullIfMissing, syncFolder } = require('./directory')
+const { closeQuietly, nullIfMissing, syncFolder } = require('./directory')
 const { inherit } = require('./inherit')
 const { lockIfPossible } = require('./lock')
 const { MetadataReader, named } = require('./metadata-reader')
@@ -217,7 +217,7 @@ class MetadataFile {
     setPublished(this.line, this.acknowledged)
     writeFully(fd, this.line, 0)
     fs.renameSync(unfinished, this.filename)
-    if (this.fd !== -1) fs.closeSync(this.fd)
+    closeQuietly(this.fd)
     this.fd = fd
     this.size = size + since.length
     this.snapshotSize = size
@@ -277,7 +277,7 @@ class MetadataFile {
   release () {
     const { fd } = this
     this.fd = -1
-    if (fd !== -1) fs.closeSync(fd)
+    closeQuietly(fd)
   }
 
   /** The same, and nothing reads it any more. */

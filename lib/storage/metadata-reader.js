@@ -6,7 +6,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const errors = require('../errors')
-const { nullIfMissing } = require('./directory')
+const { closeQuietly, nullIfMissing } = require('./directory')
 const { isLocked } = require('./lock')
 const { MetadataLines, PUBLISHED_SIZE, parsePublished } = require('./metadata-text')
 
@@ -133,7 +133,7 @@ class MetadataReader {
     this.lines = new MetadataLines()
     this.published = null
     this.isHeld = false
-    if (fd !== -1) fs.closeSync(fd)
+    closeQuietly(fd)
   }
 
   /** @returns {Promise<void>} */

@@ -143,18 +143,26 @@ class OpenedFile {
     this.successor = fs.fstatSync(fd, { bigint: true })
   }
 
-  /** That file is gone: another one may get its number. */
+  /** That file does not take the log's place, and may be gone: another one may get its number. */
   forgetSuccessor () {
     this.successor = this.identity
   }
 
   /** @returns {Promise<number>} the file that has the log's name by now, open */
-  openSuccessor () {
-    return open(this.location.path, this.readOnly ? 'r' : 'r+')
+  async openSuccessor () {
+    const fd = await open(this.location.path, this.readOnly ? 'r' : 'r+')
+    try {
+      this.successor = fs.fstatSync(fd, { bigint: true })
+      return fd
+    } catch (err) {
+      await close(fd)
+      throw err
+    }
   }
 
   /**
-   * @param {number} fd of the file that has the log's name by now
+   * Nothing of it can fail: the log is that file by now.
+   * @param {number} fd of the successor, which has the log's name by now
    * @param {number} base what is at this offset or after it is read from there
    */
   moveTo (fd, base) {
@@ -163,7 +171,7 @@ class OpenedFile {
     current.pending++
     this.previous = current
     this.base = base
-    this.identity = this.successor = fs.fstatSync(fd, { bigint: true })
+    this.identity = this.successor
     this.current = { fd, pending: 0, isReplaced: false }
     this.release(current)
   }

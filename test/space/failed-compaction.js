@@ -89,3 +89,38 @@ tape('an offset map that cannot be read is replaced by that of the next compacti
   await settled(map.close())
   world.end()
 })
+
+for (const [what, most] of [['one call', 1], ['all calls from one on', Infinity]]) {
+  tape(`if ${what} after the rename of a compaction fails, what is acknowledged then is in the log, every call is answered, and no file stays open`, async (t) => {
+    let isLast = false
+    for (let number = 1; !isLast; number++) {
+      const { world, open, codeOf, settled, values } = machine()
+      const first = world.start()
+      const log = await open(first)
+      await settled(log.append('first'))
+      await settled(log.compact())
+      let calls = 0
+      world.fault = (process, name, [where]) => {
+        if (calls === 0 && (name !== 'rename' || where !== '/log.unfinished')) return null
+        const since = calls++ - number
+        if (since < 0 || since >= most) return null
+        // as on Linux, it is closed all the same
+        if (name === 'close') process.calls.close(where)
+        return 'EIO'
+      }
+      await codeOf(log.compact())
+      isLast = calls <= number
+      world.fault = () => null
+      const code = await codeOf(log.append('second'))
+      await codeOf(log.drained())
+      await codeOf(log.close())
+      await world.run(() => false, 50)
+      t.equal(first.calls.files.size, 0, `call ${number}`)
+      const again = await open(world.start())
+      t.deepEqual(await values(again), code === 'ok' ? ['first', 'second'] : ['first'], `call ${number}: ${code}`)
+      await settled(again.close())
+      t.deepEqual(world.problems, [])
+      world.end()
+    }
+  })
+}
