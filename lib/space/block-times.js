@@ -2,6 +2,7 @@
 
 // When the records of a block were made, as the function `time` of the option `retain` says.
 
+const { types } = require('util')
 const chunk = require('../format/chunk')
 const layout = require('../format/layout')
 const { format } = require('../format-value')
@@ -68,7 +69,7 @@ class BlockTimes {
       const encoded = codec.takesText && !codec.isIdentity ? layout.text(data, 0, data.length) : data
       const given = time(codec.isIdentity ? data : codec.decode(encoded, seq))
       // null would be a number, too: that of 1970, which is older than any age
-      const found = given instanceof Date ? given.getTime() : given
+      const found = types.isDate(given) ? given.getTime() : given
       const isInSeconds = found === given && found >= FIRST_SECONDS && found < LAST_SECONDS
       if (Number.isFinite(found) && !isInSeconds) {
         this.nothing = null

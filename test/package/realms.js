@@ -6,6 +6,7 @@ const path = require('path')
 const vm = require('vm')
 const tape = require('tape')
 const FlumeLog = require('../..')
+const { until } = require('../helpers/followers')
 const { testFolder } = require('../helpers/folder')
 const { promises } = require('../helpers/promises')
 const { codeOf, collect } = require('../helpers/reading')
@@ -64,4 +65,15 @@ tape('a log that is loaded in another realm, as test runners do it, appends, rea
     await log.close()
     t.deepEqual((await texts(FlumeLog(file, { readOnly: true }))).slice(-1), found.slice(-1), 'this realm reads it')
   }
+})
+
+tape('a Date of another realm is the time of a record', async (t) => {
+  const time = vm.runInNewContext('data => new Date(Number(data))')
+  t.notOk(time('1') instanceof Date, 'its Date is another one')
+  const log = promises(FlumeLog(testFolder(t)('log'), { blockSize: 64, sync: 'always', retain: { age: 60_000, time } }))
+  const old = Date.now() - 3_600_000
+  for (let i = 0; i < 40; i++) await log.append(String(old + i).padStart(40))
+  await until(() => log.log.start > 0)
+  t.ok(log.log.start > 0, 'old records are removed')
+  await log.close()
 })

@@ -51,6 +51,7 @@ function isDeepStrictEqual (a, b) {
 }
 
 const types = {
+  isDate: (/** @type {unknown} */ value) => value instanceof Date,
   isMap: (/** @type {unknown} */ value) => value instanceof Map,
   isSet: (/** @type {unknown} */ value) => value instanceof Set,
   isUint8Array: (/** @type {unknown} */ value) => value instanceof Uint8Array,
