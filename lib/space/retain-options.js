@@ -5,7 +5,7 @@
 const { types } = require('util')
 const errors = require('../errors')
 const { format } = require('../format-value')
-const { optionNames } = require('../option-names')
+const { optionNames, pick } = require('../option-names')
 
 /**
  * Limits, any of them. Blocks at the head of the log are trimmed as soon as one of them allows it.
@@ -18,7 +18,8 @@ const { optionNames } = require('../option-names')
  *   process says so, with the code `FLUMELOG_RETAIN`. It cannot be async
  */
 
-const checkNames = optionNames('retain', ['bytes', 'age', 'time'])
+const NAMES = ['bytes', 'age', 'time']
+const checkNames = optionNames('retain', NAMES)
 const LIMITS = /** @type {const} */ (['bytes', 'age'])
 
 /**
@@ -29,7 +30,7 @@ const LIMITS = /** @type {const} */ (['bytes', 'age'])
 function retainOf (given) {
   if (given === undefined || given === null) return null
   checkNames(given)
-  const retain = /** @type {RetainOptions} */ (given)
+  const retain = /** @type {RetainOptions} */ (pick(given, NAMES))
   const limits = LIMITS.filter(name => retain[name] !== undefined)
   if (limits.length === 0) throw errors.invalid('retain must have at least one of bytes and age')
   for (const name of limits) {
@@ -40,7 +41,7 @@ function retainOf (given) {
   if ((age === undefined) !== (time === undefined)) throw errors.invalid('age and time of retain go together: time gives the time of a record')
   if (time !== undefined && typeof time !== 'function') throw errors.invalid(`time of retain must be a function; it is ${format(time)}`)
   if (types.isAsyncFunction(time)) throw errors.invalid('time of retain must return the time itself; an async function returns a promise')
-  return { ...retain }
+  return retain
 }
 
 module.exports = { retainOf }

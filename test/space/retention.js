@@ -262,6 +262,23 @@ tape('wrong limits are refused', async (t) => {
   t.notOk(fs.existsSync(file))
 })
 
+tape('limits count also if they are inherited, not enumerable or computed, and are read once', async (t) => {
+  let reads = 0
+  class Limits {
+    get bytes () {
+      return ++reads === 1 ? 3000 : 1
+    }
+  }
+  for (const retain of [Object.create({ bytes: 3000 }), Object.defineProperty({}, 'bytes', { value: 3000 }), new Limits()]) {
+    const log = open(new ControlledFile(), { retain, sync: 'always' })
+    for (let i = 0; i < 200; i++) await log.append(data(i))
+    await until(() => log.log.since.value - log.log.start < 60 * 104)
+    t.ok(log.log.since.value - log.log.start >= 3000 - 104, inspect(retain))
+    await log.close()
+  }
+  t.equal(reads, 1)
+})
+
 tape('the owner of a shared log trims it for all', async (t) => {
   const file = testFolder(t)('log')
   const owner = promises(FlumeLog(file, { blockSize: BLOCK_SIZE, shared: true, sync: 'always', retain: { bytes: 3000 } }))
