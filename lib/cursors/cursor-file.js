@@ -7,7 +7,7 @@ const fs = require('fs')
 const path = require('path')
 const { promisify } = require('util')
 const errors = require('../errors')
-const { nullIfMissing, syncFolder } = require('../storage/directory')
+const { TO_READ, nullIfMissing, syncFolder } = require('../storage/directory')
 const { canLock, isLocked, tryLock } = require('../storage/lock')
 const { isSameFile, named } = require('../storage/metadata-reader')
 const { inherit } = require('../storage/inherit')
@@ -85,7 +85,7 @@ class CursorFile {
    */
   async take (fd, onread) {
     return await this.own(fd, this.filename, async () => {
-      const bytes = await readAll(fd)
+      const bytes = await readAll(fd, this.filename)
       const found = decodeLines(bytes)
       if (found === null) throw errors.corruptCursor(this.given, this.name)
       const { line, index } = found
@@ -221,11 +221,12 @@ class CursorFile {
 
 /**
  * @param {number} fd
+ * @param {string} filename
  * @returns {Promise<Buffer>} what the file has, as far as it is long enough to matter
  */
-async function readAll (fd) {
+async function readAll (fd, filename) {
   const bytes = Buffer.alloc(2 * LINE_SIZE)
-  const { bytesRead } = await read(fd, bytes, 0, bytes.length, 0)
+  const { bytesRead } = await read(fd, bytes, 0, bytes.length, 0).catch((err) => { throw named(err, filename) })
   return bytes.subarray(0, bytesRead)
 }
 
@@ -242,7 +243,7 @@ function noSpace () {
 /**
  * @template T
  * @param {string} filename of a cursor that another process may hold
- * @param {string} flags
+ * @param {string | number} flags
  * @param {(fd: number) => Promise<T>} run
  * @returns {Promise<T | null>} null: there is none
  */
@@ -262,9 +263,9 @@ async function withFile (filename, flags, run) {
  *   is corrupt; null: there is none
  */
 function readCursor (filename) {
-  return withFile(filename, 'r', async (fd) => {
+  return withFile(filename, TO_READ, async (fd) => {
     let found = null
-    for (let reads = 0; found === null && reads < MAX_READS; reads++) found = decodeLines(await readAll(fd))
+    for (let reads = 0; found === null && reads < MAX_READS; reads++) found = decodeLines(await readAll(fd, filename))
     return { position: found?.line ?? null, isHeld: isLocked(fd) }
   })
 }
@@ -274,7 +275,7 @@ function readCursor (filename) {
  * @param {string} filename
  */
 async function syncCursor (filename) {
-  await withFile(filename, 'r', fd => datasync(fd))
+  await withFile(filename, TO_READ, fd => datasync(fd))
 }
 
 /**

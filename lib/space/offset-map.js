@@ -17,7 +17,7 @@ const fs = require('fs')
 const { crc32 } = require('zlib')
 const errors = require('../errors')
 const { formatLine, parseLine } = require('../format/lines')
-const { closeQuietly } = require('../storage/directory')
+const { TO_READ, closeQuietly } = require('../storage/directory')
 const { namesOf } = require('./unfinished-files')
 
 const PAGE_SIZE = 4096
@@ -31,9 +31,6 @@ const MAX_KEPT = 2048
 
 /** A log whose name leaves no room for the suffix has no map. */
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
-
-/** A FIFO is not waited for. */
-const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
 
 /**
  * @typedef {object} Header

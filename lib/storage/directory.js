@@ -5,6 +5,9 @@
 const fs = require('fs')
 const path = require('path')
 
+/** Opens a file to be read: a FIFO in its place is not waited for. */
+const TO_READ = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0)
+
 /**
  * Makes the names in a directory durable: which files it has, not their contents.
  * @param {string} folder
@@ -91,4 +94,4 @@ function closeQuietly (fd) {
   } catch {}
 }
 
-module.exports = { closeQuietly, syncFolder, createFolders, createBeside, nullIfMissing, isSameFile }
+module.exports = { TO_READ, closeQuietly, syncFolder, createFolders, createBeside, nullIfMissing, isSameFile }

@@ -6,7 +6,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const errors = require('../errors')
-const { closeQuietly, nullIfMissing } = require('./directory')
+const { TO_READ, closeQuietly, nullIfMissing } = require('./directory')
 const { isLocked } = require('./lock')
 const { MetadataLines, PUBLISHED_SIZE, parsePublished } = require('./metadata-text')
 
@@ -122,7 +122,7 @@ class MetadataReader {
     if (this.isClosed) throw errors.closed(this.filename)
     // most often there is one, or no log
     if (!fs.existsSync(this.filename)) return false
-    this.fd = await open(this.filename, 'r').catch(nullIfMissing) ?? -1
+    this.fd = await open(this.filename, TO_READ).catch(nullIfMissing) ?? -1
     return this.fd !== -1
   }
 

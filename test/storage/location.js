@@ -140,6 +140,19 @@ test('a FIFO is refused without opening it', async (t) => {
   t.equal(await codeOf(verify(pathFile(fifo, { readOnly: true, lock: false }))), 'flumelog:invalid')
 })
 
+test('a FIFO beside a log is not waited for, and the error names it', async (t) => {
+  if (process.platform === 'win32') return t.comment('there are none on Windows')
+  for (const [end, call] of [['.meta', log => log.onReady()], ['.cursor-a', log => promisify(log.log.cursors)()], ['.cursor-a', log => promisify(log.log.cursor('a').onReady)()], ['.cursor-a', log => promisify(log.log.compact)()]]) {
+    const file = testFolder(t)('log')
+    execFileSync('mkfifo', [file + end])
+    const log = promises(FlumeLog(file))
+    const err = await call(log).catch(err => err)
+    t.equal(err.code, 'ESPIPE')
+    t.equal(err.path, file + end)
+    await log.close().catch(() => {})
+  }
+})
+
 test('an error of a file beside the log names that file', async (t) => {
   if (runtime === 'deno') return t.comment('unlink removes an empty directory there')
   const file = testFolder(t)
