@@ -7,13 +7,12 @@
 
 const openFlumeLog = require('./index')
 const { promised } = require('./lib/callbacks')
-const errors = require('./lib/errors')
 const { logBehind } = require('./lib/log-behind')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
 const { Cursor: NamedCursor } = require('./lib/wrappers/cursor')
 const { RecordIterator } = require('./lib/wrappers/iterator')
-const { sourceWith } = require('./lib/wrappers/options')
+const { mustBeNoCallback, sourceWith } = require('./lib/wrappers/options')
 const { Since } = require('./lib/wrappers/since')
 
 const streamOf = sourceWith('stream', ['signal'])
@@ -160,8 +159,7 @@ class FlumeLog {
    */
   append (value, options = {}) {
     return new Promise((resolve, reject) => {
-      // it would be the log's callback, and nobody would learn of the outcome
-      if (typeof options === 'function') throw errors.invalid('append gives a promise, and takes no callback')
+      mustBeNoCallback('append', options)
       this.flumelog.append(value, options, (err, seq) => err ? reject(err) : resolve(seq))
     })
   }
@@ -273,7 +271,10 @@ class FlumeLog {
    * @returns {Promise<BackedUp>} what was done, when it is durable. Rejects with the reason of the signal if that ends it
    */
   backup (target, options = {}) {
-    return promised(cb => this.flumelog.backup(target, options, cb))
+    return promised((cb) => {
+      mustBeNoCallback('backup', options)
+      this.flumelog.backup(target, options, cb)
+    })
   }
 
   /**
@@ -352,7 +353,10 @@ class FlumeLog {
    * @returns {Promise<import('./lib/space/types').Compacted>} Rejects, with the log as it was, as the log with callbacks does
    */
   compact (options = {}) {
-    return promised(cb => this.flumelog.compact(options, cb))
+    return promised((cb) => {
+      mustBeNoCallback('compact', options)
+      this.flumelog.compact(options, cb)
+    })
   }
 
   /**

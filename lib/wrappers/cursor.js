@@ -2,10 +2,9 @@
 
 // A cursor with promises and async iterators.
 
-const errors = require('../errors')
 const { checkCursorNames, CURSOR_STREAM_NAMES } = require('../cursors/cursor-options')
 const { RecordIterator } = require('./iterator')
-const { openPicked } = require('./options')
+const { mustBeNoCallback, openPicked } = require('./options')
 
 /**
  * @typedef {import('../types').CommitOptions} CommitOptions
@@ -59,8 +58,7 @@ class Cursor {
    */
   commit (seq, options = {}) {
     return new Promise((resolve, reject) => {
-      // it would be the callback, and nobody would learn of the outcome
-      if (typeof options === 'function') throw errors.invalid('commit gives a promise, and takes no callback')
+      mustBeNoCallback('commit', options)
       this.cursor.commit(seq, options, (err) => err ? reject(err) : resolve())
     })
   }

@@ -2,6 +2,7 @@
 
 // The options of wrappers, which take the log's own ones and more.
 
+const errors = require('../errors')
 const { optionNames, pick } = require('../option-names')
 const { STREAM_NAMES } = require('../read/options')
 const { openSource } = require('../read/source')
@@ -32,4 +33,14 @@ function sourceWith (of, own) {
   return (open, options) => openPicked(open, STREAM_NAMES, check, options)
 }
 
-module.exports = { openPicked, sourceWith }
+/**
+ * It would be the callback of what is wrapped, and nobody would learn of the outcome.
+ * @param {string} of the method of the wrapper
+ * @param {unknown} options
+ * @throws flumelog:invalid
+ */
+function mustBeNoCallback (of, options) {
+  if (typeof options === 'function') throw errors.invalid(`${of} gives a promise, and takes no callback`)
+}
+
+module.exports = { mustBeNoCallback, openPicked, sourceWith }

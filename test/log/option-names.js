@@ -156,6 +156,8 @@ test('names that every object has are no options, nor are the entries of a colle
   }
   for (const options of [new Map([['sync', true]]), new Set(), []]) t.match(await messageOf(() => wrap(log).append('x', options)), /must be an object/)
   t.match(await messageOf(() => wrap(log).append('x', () => {})), /takes no callback/)
+  t.match(await messageOf(() => wrap(log).compact(() => {})), /takes no callback/)
+  t.match(await messageOf(() => wrap(log).backup(newFile(), () => {})), /takes no callback/)
   await promises(log).close()
 })
 
