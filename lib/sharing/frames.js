@@ -127,6 +127,8 @@ const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' &
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null
 const isVersion = (/** @type {unknown} */ value) => value === VERSION
+/** @param {any} value */
+const isError = (value) => isObject(value) && isString(value.code) && isString(value.message)
 
 /** What the members of what a client sends have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
 const MEMBERS = {
@@ -162,21 +164,29 @@ function decode (type, body) {
   if (!isObject(value)) throw errors.protocol(`the body of a frame of type ${type} is not an object`)
   for (const [name, isValid] of Object.entries(MEMBERS[type] ?? {})) {
     if (isValid(value[name])) continue
-    const got = String(JSON.stringify(value[name])).slice(0, 100)
+    const got = shown(value[name])
     if (isValid !== isVersion) throw errors.protocol(`${name} in a frame of type ${type} is ${got}`)
     throw errors.protocol(`version ${got} of the protocol is not supported; this process has version ${VERSION}`)
   }
   if (type === REQUEST) checkAsk(value.ask)
-  if (isObject(value.error)) value.error = errorOf(value.error)
+  if (isError(value.error)) value.error = errorOf(value.error)
   return value
 }
 
 /** @param {any} ask */
 function checkAsk (ask) {
-  if (!Object.hasOwn(ASKS, ask.op)) throw errors.protocol(`a request is ${String(ask.op).slice(0, 100)}; it should be one of ${Object.keys(ASKS).join(', ')}`)
+  if (!isString(ask.op) || !Object.hasOwn(ASKS, ask.op)) throw errors.protocol(`a request is ${shown(ask.op)}; it should be one of ${Object.keys(ASKS).join(', ')}`)
   for (const [name, isValid] of Object.entries(ASKS[ask.op])) {
-    if (!isValid(ask[name])) throw errors.protocol(`${name} of a request is ${String(ask[name]).slice(0, 100)}`)
+    if (!isValid(ask[name])) throw errors.protocol(`${name} of a request is ${shown(ask[name])}`)
   }
+}
+
+/**
+ * @param {unknown} value that was received
+ * @returns {string} for a message. Objects are not shown: they may have a `toString` that is no function, or be nested so deeply that the stack overflows
+ */
+function shown (value) {
+  return isObject(value) ? 'an object' : String(JSON.stringify(value)).slice(0, 100)
 }
 
 /** The most characters of a property of an error that are sent. */
@@ -188,11 +198,11 @@ const MAX_TEXT = 2000
  */
 function propertiesOf (err) {
   /** @type {Record<string, unknown>} */
-  const properties = { code: err.code, message: shortened(err.message) }
+  const properties = { code: String(err.code), message: shortened(String(err.message)) }
   for (const [name, value] of Object.entries(err)) {
-    if (['string', 'number', 'boolean'].includes(typeof value)) properties[name] = shortened(value)
+    if (!(name in properties) && ['string', 'number', 'boolean'].includes(typeof value)) properties[name] = shortened(value)
   }
-  if (err.cause instanceof Error) properties.cause = { code: /** @type {any} */ (err.cause).code, message: shortened(err.cause.message) }
+  if (err.cause instanceof Error) properties.cause = { code: String(/** @type {any} */ (err.cause).code), message: shortened(String(err.cause.message)) }
   return properties
 }
 
@@ -203,7 +213,7 @@ function shortened (value) {
 
 /** @param {any} properties */
 function errorOf ({ message, cause, ...rest }) {
-  return errors.fromOwner(String(message), cause && errors.fromOwner(String(cause.message), undefined, { code: cause.code }), rest)
+  return errors.fromOwner(message, isError(cause) ? errors.fromOwner(cause.message, undefined, { code: cause.code }) : undefined, rest)
 }
 
 // Bodies that are binary

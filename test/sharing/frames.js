@@ -175,7 +175,12 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
   const types = ['HELLO', 'APPEND', 'REQUEST', 'ACK'].map(name => frames[name])
-  const text = fc.oneof(fc.json(), fc.string(), fc.record({ request: fc.nat(), error: fc.jsonValue(), ask: fc.jsonValue() }).map(value => JSON.stringify(value)))
+  // a value that cannot be made a string, and JSON of one for which the stack is too small
+  const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }))
+  const part = fc.oneof(value, record({ op: value, seq: value, code: value, message: value, cause: value }), record({ op: fc.constant('delete'), seq: value }))
+  const nested = fc.constant('['.repeat(20000) + ']'.repeat(20000))
+  const member = fc.tuple(fc.constantFrom('protocol', 'version', 'request', 'ask', 'error', 'id'), fc.oneof(nested, part.map(value => JSON.stringify(value)))).map(([name, text]) => `"${name}":${text}`)
+  const text = fc.oneof(fc.json(), fc.string(), fc.array(member, { minLength: 1, maxLength: 4 }).map(members => `{"request":1,${members.join()}}`))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text.map(text => Buffer.from(text)))
   fc.assert(fc.property(bytes, (bytes) => {
     for (const type of types) {

@@ -16,6 +16,8 @@ const A = Buffer.from('a')
 const u8 = (value) => Buffer.from([value])
 const ATOMIC = 2
 const MIB = 2 ** 20
+/** JSON that can be read, but not written: the stack would overflow. */
+const NESTED = '['.repeat(20000) + ']'.repeat(20000)
 
 const textOf = async (owner) => (await collect(owner.log, { seqs: false, values: true })).map(String)
 
@@ -47,7 +49,12 @@ const CASES = {
   'a request that is not JSON': [[frame(3, Buffer.alloc(13))], /type 3 is not JSON/],
   'a request that is no object': [[frame(3, json(null))], /type 3 is not an object/],
   'a request without a number': [[frame(3, json({ ask: { op: 'sync' } }))], /request in a frame of type 3 is undefined/],
-  'a request that the owner does not know': [[ask(1, { op: 'toString' })], /a request is toString; it should be one of sync/],
+  'a request that the owner does not know': [[ask(1, { op: 'toString' })], /a request is "toString"; it should be one of sync/],
+  'a request that is an array': [[ask(1, { op: ['sync'] })], /a request is an object; it should be one of sync/],
+  'a request that cannot be made a string': [[ask(1, { op: { toString: 1 } })], /a request is an object/],
+  'a request that is nested deeply': [[frame(3, Buffer.from(`{"request":1,"ask":{"op":${NESTED}}}`))], /a request is an object/],
+  'a number of a request that is nested deeply': [[frame(3, Buffer.from(`{"request":${NESTED}}`))], /request in a frame of type 3 is an object/],
+  'a deletion of what cannot be made a string': [[del(1, { toString: 1 })], /seq of a request is an object/],
   'a deletion of seq 2^53': [[del(1, 2 ** 53)], /seq of a request is 9007199254740992/],
   'a compaction of no log': [[ask(1, { op: 'compact' })], /id of a request is undefined/],
   'a trim to a negative offset': [[ask(1, { op: 'trim', offset: -1 })], /offset of a request is -1/],
@@ -80,6 +87,7 @@ const GREETINGS = {
   'another protocol': [[Buffer.from('GET / HTTP/1.1\r\n\r\n')], /announced/],
   'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 6 }))], /protocol in a frame of type 1 is "flumelug"/],
   'another version': [[hello(A, 0, { version: 1 })], /version 1 of the protocol is not supported; this process has version 6/],
+  'a HELLO of a protocol that is nested deeply': [[frame(1, Buffer.from(`{"protocol":${NESTED}}`))], /protocol in a frame of type 1 is an object/],
   'a HELLO with a short id': [[hello(A)], /id in a frame of type 1 is "61"/],
   'a HELLO with answers up to 2^53': [[hello(Buffer.alloc(8, 1), 2 ** 53)], /answered in a frame of type 1 is 9007199254740992/]
 }
@@ -99,6 +107,18 @@ test('a frame of a type that the owner does not know is ignored', async (t) => {
   await client.greet()
   client.send(frame(15), frame(99, Buffer.alloc(1000)), frame(16), frame(0), append(1, [A]))
   t.ok(await client.frame('ACK'))
+  t.equal(stats().refused, 0)
+  client.socket.destroy()
+})
+
+test('what a greeting and a request have besides is ignored', async (t) => {
+  const { file, stats } = await openOwner(t)
+  const client = new RawClient(file)
+  const error = { code: 'ENOSPC', message: { toString: 1 } }
+  client.send(frame(1, json({ protocol: 'flumelog', version: 6, id: 'ab'.repeat(8), answered: 0, log: null, pid: 1, error })))
+  t.ok(await client.frame('WELCOME'))
+  client.send(frame(3, json({ request: 1, ask: { op: 'sync' }, error })))
+  t.ok(await client.frame('REPLY'))
   t.equal(stats().refused, 0)
   client.socket.destroy()
 })
