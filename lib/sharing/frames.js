@@ -4,6 +4,7 @@
 // others are JSON. Nothing that is received is believed before it is checked. Pure.
 
 const errors = require('../errors')
+const layout = require('../format/layout')
 
 const PROTOCOL = 'flumelog'
 const VERSION = 6
@@ -123,17 +124,26 @@ function hello (fields) {
 
 const isNatural = (/** @type {unknown} */ value) => Number.isSafeInteger(value) && Number(value) >= 0
 const isString = (/** @type {unknown} */ value) => typeof value === 'string'
+const isFlag = (/** @type {unknown} */ value) => typeof value === 'boolean'
 const isClientId = (/** @type {unknown} */ value) => typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)
 /** @param {any} value */
 const isObject = (value) => typeof value === 'object' && value !== null
 const isVersion = (/** @type {unknown} */ value) => value === VERSION
+const isBlockSize = (/** @type {unknown} */ value) => isNatural(value) && Number(value) >= layout.MIN_BLOCK_SIZE && Number(value) <= layout.MAX_BLOCK_SIZE
+/** @param {any} value */
+const isRun = (value) => isObject(value) && [value.first, value.count, value.seq].every(isNatural)
 /** @param {any} value */
 const isError = (value) => isObject(value) && isString(value.code) && isString(value.message)
 
-/** What the members of what a client sends have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
+/** What the members of what is received have to be. @type {Record<string, Record<string, (value: any) => boolean>>} */
 const MEMBERS = {
   [HELLO]: { protocol: value => value === PROTOCOL, version: isVersion, id: isClientId, answered: isNatural, log: value => value === null || isString(value), pid: isNatural },
-  [REQUEST]: { request: isNatural, ask: isObject }
+  [REQUEST]: { request: isNatural, ask: isObject },
+  [WELCOME]: { version: isVersion, checksum: isFlag, isUnknown: isFlag, blockSize: isBlockSize, window: isNatural, runs: value => Array.isArray(value) && value.every(isRun), id: isString },
+  [NACK]: { error: isError },
+  [REPLY]: { request: isNatural, error: value => value === undefined || isError(value) },
+  [REFUSED]: { error: isError },
+  [CONFLICT]: { first: isNatural, count: isNatural, seq: value => value === -1 || isNatural(value), end: isNatural }
 }
 
 /** What the members of a request have to be, by what is asked for. @type {Record<string, Record<string, (value: any) => boolean>>} */

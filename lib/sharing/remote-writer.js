@@ -349,9 +349,10 @@ class RemoteWriter {
    * @throws flumelog:protocol if it acknowledges what was not sent
    */
   onack (run) {
+    // first: nothing is in flight as long as there is no greeting
+    const frame = this.frameOf(run)
     const { blockSize, checksum } = /** @type {Greeting} */ (this.greeting)
     const most = blockSize - layout.paddingSize(checksum)
-    const frame = this.frameOf(run)
     const { records, seqs = [] } = frame
     let position = run.seq % blockSize
     let base = run.seq - position

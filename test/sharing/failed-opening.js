@@ -36,7 +36,7 @@ tape('a process that is opening a shared log stays alive, also when an owner has
   // it only has the lock
   const other = await open(file)
   await other.append('a record')
-  const greeting = frames.encode(frames.WELCOME, { checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, runs: [], id: '0' })
+  const greeting = frames.encode(frames.WELCOME, { version: frames.VERSION, checksum: true, isUnknown: false, blockSize: 65536, window: 1 << 20, runs: [], id: '0' })
   const server = net.createServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.end(greeting))

@@ -41,7 +41,7 @@ const told = ({ message, code, offset }) => ({ message, code, offset })
 
 const hello = record({ id: id.map(bytes => bytes.toString('hex')), answered: u64, log: fc.option(fc.string({ maxLength: 40 })), pid: u32 })
 const welcome = record({
-  checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: u32, window: u32, runs: fc.array(run), id: fc.string({ maxLength: 40 })
+  version: fc.constant(frames.VERSION), checksum: fc.boolean(), isUnknown: fc.boolean(), blockSize: fc.integer({ min: 32, max: 65536 }), window: u32, runs: fc.array(run), id: fc.string({ maxLength: 40 })
 })
 /** Bit 2 of its flags says whether it has a condition. */
 const append = record({ first: u64, count: u32, answered: u64, flags: fc.nat(255), after: fc.option(fc.integer({ min: -1, max: 2 ** 53 - 2 })) })
@@ -174,12 +174,12 @@ test('a frame that is announced takes memory only as it arrives', (t) => {
 })
 
 test('decoders of any bytes give a value or flumelog:protocol', (t) => {
-  const types = ['HELLO', 'APPEND', 'REQUEST', 'ACK'].map(name => frames[name])
+  const types = ['HELLO', 'APPEND', 'REQUEST', 'WELCOME', 'ACK', 'NACK', 'REPLY', 'REFUSED', 'CONFLICT'].map(name => frames[name])
   // a value that cannot be made a string, and JSON of one for which the stack is too small
   const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }))
   const part = fc.oneof(value, record({ op: value, seq: value, code: value, message: value, cause: value }), record({ op: fc.constant('delete'), seq: value }))
   const nested = fc.constant('['.repeat(20000) + ']'.repeat(20000))
-  const member = fc.tuple(fc.constantFrom('protocol', 'version', 'request', 'ask', 'error', 'id'), fc.oneof(nested, part.map(value => JSON.stringify(value)))).map(([name, text]) => `"${name}":${text}`)
+  const member = fc.tuple(fc.constantFrom('protocol', 'version', 'request', 'ask', 'error', 'runs', 'first', 'id'), fc.oneof({ arbitrary: nested, weight: 1 }, { arbitrary: part.map(value => JSON.stringify(value)), weight: 50 })).map(([name, text]) => `"${name}":${text}`)
   const text = fc.oneof(fc.json(), fc.string(), fc.array(member, { minLength: 1, maxLength: 4 }).map(members => `{"request":1,${members.join()}}`))
   const bytes = fc.oneof(fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes)), text.map(text => Buffer.from(text)))
   fc.assert(fc.property(bytes, (bytes) => {
