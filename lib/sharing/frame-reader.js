@@ -4,7 +4,7 @@
 // what has arrived of it, never what was announced.
 
 const errors = require('../errors')
-const { HEADER_SIZE, LENGTH_SIZE, MAX_APPEND } = require('./frames')
+const { APPEND, HEADER_SIZE, LENGTH_SIZE, MAX_APPEND, MAX_FRAME } = require('./frames')
 
 const NOTHING = Buffer.alloc(0)
 /** Bytes to start with. */
@@ -74,7 +74,8 @@ class FrameReader {
   sizeAt (chunk, at) {
     const length = chunk.readUInt32LE(at)
     if (length < 1) throw errors.protocol('a frame has a length of 0')
-    if (length + LENGTH_SIZE > MAX_APPEND) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${MAX_APPEND - LENGTH_SIZE}`)
+    const most = chunk[at + LENGTH_SIZE] === APPEND ? MAX_APPEND : MAX_FRAME
+    if (length + LENGTH_SIZE > most) throw errors.protocol(`a frame of ${length} bytes was announced; the maximum is ${most - LENGTH_SIZE}`)
     return length + LENGTH_SIZE
   }
 }

@@ -9,9 +9,9 @@ const layout = require('../format/layout')
 const PROTOCOL = 'flumelog'
 const VERSION = 6
 
-/** Bytes of an APPEND, with its length, that may have several records. */
+/** Bytes of an APPEND, with its length, that may have several records, and of any other frame: JSON takes far more memory, and time, than its bytes do. */
 const MAX_FRAME = 1024 * 1024
-/** Bytes of any frame: an APPEND may have the chunks of the largest record, in the smallest blocks. */
+/** Bytes of an APPEND: it may have the chunks of the largest record, in the smallest blocks. */
 const MAX_APPEND = 512 * 1024 * 1024
 /**
  * Bytes that a client has in flight, and what an APPEND counts as at least and at most, and a REQUEST: each takes some memory and time, and a large one

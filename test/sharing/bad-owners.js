@@ -33,6 +33,7 @@ const GREETINGS = {
   'a WELCOME with a CONFLICT right behind it': Buffer.concat([welcome(), frames.encode(frames.CONFLICT, { first: 1, count: 1, seq: -1, end: 0 })]),
   'a refusal without a reason': frames.encode(frames.REFUSED, {}),
   'a refusal for a reason that cannot be made a string': frame(frames.REFUSED, json({ error: BAD_ERROR })),
+  'a WELCOME of more than 1 MiB': Buffer.concat([u32(2 ** 20 - 3), Buffer.from([frames.WELCOME])]),
   'a frame that is announced with 4 GB': Buffer.concat([u32(2 ** 32 - 1), Buffer.alloc(1)])
 }
 

@@ -34,6 +34,8 @@ const CASES = {
   'an APPEND whose last number is 2^53': [[append(2 ** 53 - 1, [A, A], { answered: 0 })], /2 records from number/],
   'an APPEND with `answered` of 2^53': [[append(1, [A], { answered: 2 ** 53 })], /2\^53/],
   'a frame of more than 512 MiB': [[u32(512 * MIB - 3), u8(2)], /announced/],
+  'a request of more than 1 MiB': [[u32(MIB - 3), u8(3)], /a frame of 1048573 bytes was announced; the maximum is 1048572/],
+  'a frame of a type that the owner does not know, of more than 1 MiB': [[u32(MIB - 3), u8(99)], /announced/],
   'a number that was used': [[append(5, [A]), append(5, [A])], /record 5 came after record 5/],
   'a count that is too small': [[append(1, [A, A], { count: 1 })], /2 records, but its count is 1/],
   'a count that is too large': [[append(1, [A, A], { count: 3 })], /2 records, but its count is 3/],
@@ -88,6 +90,7 @@ const GREETINGS = {
   'a HELLO of another protocol': [[frame(1, json({ protocol: 'flumelug', version: 6 }))], /protocol in a frame of type 1 is "flumelug"/],
   'another version': [[hello(A, 0, { version: 1 })], /version 1 of the protocol is not supported; this process has version 6/],
   'a HELLO of a protocol that is nested deeply': [[frame(1, Buffer.from(`{"protocol":${NESTED}}`))], /protocol in a frame of type 1 is an object/],
+  'a HELLO of more than 1 MiB': [[u32(MIB - 3), u8(1)], /announced/],
   'a HELLO with a short id': [[hello(A)], /id in a frame of type 1 is "61"/],
   'a HELLO with answers up to 2^53': [[hello(Buffer.alloc(8, 1), 2 ** 53)], /answered in a frame of type 1 is 9007199254740992/]
 }
