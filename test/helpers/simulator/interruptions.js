@@ -13,8 +13,12 @@ const { randomFrom } = require('../random')
 const CHUNKED = 30
 /** A round takes as long as so many steps of a simulation. */
 const STEPS = 10
+/** Of the stages that are interrupted, in how many the process is a reader. */
+const READERS = 0.2
 /** Milliseconds of simulated time in which a stage is over. */
 const PATIENCE = 60_000
+/** In which a reader that waits for more is told of what others have changed. */
+const TOLD = 1000
 /** How many calls go by before the one at which a process is interrupted, at most. */
 const REACHES = [3, 10, 10, 30, 30, 100]
 /** The same of calls of one kind. */
@@ -30,6 +34,8 @@ const PLACES = [[null, REACHES], [CHANGES, REACHES], [CHANGES, REACHES], [NAMES,
 const ACTIONS = ['append', 'append', 'append', 'appendSeveral', 'appendBatch', 'consume', 'consume', 'delete', 'delete', 'deleteSeveral', 'trim', 'compact', 'compact', 'backup', 'backup', 'fullBackup', 'sync']
 /** What happens at the call. */
 const INTERRUPTIONS = ['kill', 'kill', 'killWithPower', 'killWithPower', 'fail', 'fillDisk', 'join', 'join']
+/** What happens at a call of a reader. */
+const JOININGS = ['join', 'hold', 'hold']
 /** What a power cut leaves of names and of contents: all that was changed, nothing of it, or any part. */
 const LOSSES = ['all', 'nothing', 'any', 'any']
 /** Codes of errors of calls in a process that goes on: with a fault, and without. */
@@ -127,8 +133,12 @@ class Round {
     const target = random() < 0.3 ? other : log
     const subject = this.exists(target) ? target : log
     const isReplacement = this.exists(backup) && random() < 0.4
-    if (isInterrupted) this.interrupt(process, isReplacement ? null : subject)
-    await this.until(isReplacement ? this.restore(process, target, backup) : this.use(process, subject, this.actions(random.pick([1, 1, 4])), random() < 0.3), process)
+    const isReader = isInterrupted && !isReplacement && random() < READERS
+    if (isInterrupted) this.interrupt(process, isReplacement ? null : subject, isReader)
+    const run = isReader
+      ? this.watch(process, subject)
+      : isReplacement ? this.restore(process, target, backup) : this.use(process, subject, this.actions(random.pick([1, 1, 4])), random() < 0.3)
+    await this.until(run, process)
     for (const joined of this.joined) await this.until(joined.run, joined.process)
     this.joined = []
     // the power goes a moment after the process whose end it is
@@ -169,20 +179,21 @@ class Round {
    * At one of its calls, something happens.
    * @param {import('./process').Process} process
    * @param {LogModel | null} subject the log that it has open; null: others have to wait for it
+   * @param {boolean} isReader which another process joins that writes
    */
-  interrupt (process, subject) {
+  interrupt (process, subject, isReader) {
     const { world, random } = this
-    const what = random.pick(INTERRUPTIONS)
+    const what = random.pick(isReader ? JOININGS : INTERRUPTIONS)
     if (what === 'join' && subject === null) return
-    this.isJoined ||= what === 'join'
-    const [calls, reaches] = random.pick(PLACES)
+    this.isJoined ||= what === 'join' || what === 'hold'
+    const [calls, reaches] = isReader ? [null, REACHES] : random.pick(PLACES)
     let left = random.below(random.pick(reaches))
     process.oncall = (name, args) => {
       if (calls !== null && !calls.has(name)) return
       if (left-- > 0) return
       process.oncall = () => {}
       world.note(`process ${process.pid}: ${what} at ${name} ${args[0] ?? ''}`)
-      this[what](process, subject)
+      this[what](process, subject, isReader)
     }
   }
 
@@ -210,24 +221,66 @@ class Round {
     disk.capacity = disk.used + this.random.pick([0, 10, 1000])
   }
 
-  /** Another process opens the log, does something, and perhaps the first one ends when that is acknowledged. */
-  join (first, subject) {
+  /**
+   * Another process opens the log, does something, and perhaps the first one ends when that is acknowledged.
+   * @param {import('./process').Process} first
+   * @param {LogModel} subject
+   * @param {boolean} isFirstReader then the other one writes
+   */
+  join (first, subject, isFirstReader) {
     const { world, random } = this
     world.timeline.add(0, () => {
-      const process = world.start()
-      if (random() < 0.3) this.interrupt(process, subject)
-      const isReader = !this.options.shared || random() < 0.2
-      const run = isReader
-        ? this.watch(process, subject)
-        : this.use(process, subject, this.actions(3), random() < 0.5, () => {
-          const end = random()
-          if (end < 0.3) world.kill(first, 'when another one has an answer')
-          else if (end < 0.4) this.cutPower()
-        })
-      // it is looked at later
-      run.catch(() => {})
-      this.joined.push({ process, run })
+      this.goBeside(subject, !isFirstReader && (!this.options.shared || random() < 0.2), () => {
+        const end = random()
+        if (end < 0.3) world.kill(first, 'when another one has an answer')
+        else if (end < 0.4) this.cutPower()
+      })
     })
+  }
+
+  /** The same, in turns: one waits while the other one does something whole, and that one while the first one makes a few calls. */
+  hold (first, subject, isFirstReader) {
+    const { world, random } = this
+    first.stop()
+    world.timeline.add(0, () => {
+      const { process, run } = this.goBeside(subject, !isFirstReader && !this.options.shared, () => new Promise((resolve) => {
+        const goOn = () => process.after(0, () => resolve(undefined))
+        let left = 1 + random.below(random.pick(REACHES))
+        first.oncall = () => {
+          if (left-- > 0) return
+          first.oncall = () => {}
+          first.stop()
+          goOn()
+        }
+        first.continue()
+        // it may have nothing more to do
+        world.timeline.add(TOLD, goOn)
+      }))
+      let isOver = false
+      run.catch(() => {}).finally(() => { isOver = true })
+      const release = () => {
+        if (!isOver && process.isAlive) return world.timeline.add(0.2, release)
+        first.oncall = () => {}
+        first.continue()
+      }
+      release()
+    })
+  }
+
+  /**
+   * Another process does something, whose outcome is looked at later.
+   * @param {LogModel} subject
+   * @param {boolean} isReader
+   * @param {() => any} onanswer called, and waited for, after each of its actions that has no error
+   */
+  goBeside (subject, isReader, onanswer) {
+    const { world, random } = this
+    const process = world.start()
+    if (random() < 0.3) this.interrupt(process, subject, false)
+    const run = isReader ? this.watch(process, subject) : this.use(process, subject, this.actions(4), random() < 0.5, onanswer)
+    run.catch(() => {})
+    this.joined.push({ process, run })
+    return { process, run }
   }
 
   cutPower () {
@@ -267,7 +320,7 @@ class Round {
    * @param {LogModel} model
    * @param {string[]} actions
    * @param {boolean} leavesOpen
-   * @param {() => void} [onanswer] called after each of them that has no error
+   * @param {() => any} [onanswer] called, and waited for, after each of them that has no error
    */
   async use (process, model, actions, leavesOpen, onanswer = () => {}) {
     const { world } = this
@@ -284,7 +337,7 @@ class Round {
         world.note(`process ${process.pid}: ${action}`)
         await this[action](process, model, log)
         if (!process.isAlive) return
-        onanswer()
+        await onanswer()
       }
       if (leavesOpen) return
       this.operations++
@@ -304,18 +357,29 @@ class Round {
    */
   async watch (process, model) {
     const { world } = this
+    const { mayBeAbsent } = model
     let log = null
     try {
       const known = model.known()
       log = await process.require('./promises').open(model.path, { readOnly: true, large: this.options.large })
       await this.observe(process, model, log, known, true)
-      // of what has become of it meanwhile, all was told by then
       await this.observe(process, model, log, known, true)
+      // where file events are lost, it looks when it begins to wait
+      let told = known
+      for (let i = 0; i < 2; i++) {
+        // readers are not told of an append if that cannot be written to FILE.meta
+        if (!this.hasFaults) told = model.known()
+        const stream = log.stream({ live: true, old: false })
+        const next = stream.next().catch(() => {})
+        await new Promise(resolve => process.after(TOLD, () => resolve(undefined)))
+        await Promise.all([stream.return(), next])
+      }
+      await this.observe(process, model, log, told, true)
       await log.close()
     } catch (err) {
       if (!process.isAlive) return
       world.note(`process ${process.pid}: ${err.code ?? err.stack} ${err.message}`)
-      if (!this.isExpected(err) && !(err.code === 'ENOENT' && model.mayBeAbsent)) throw err
+      if (!this.isExpected(err) && !(err.code === 'ENOENT' && mayBeAbsent)) throw err
       await log?.close().catch(() => {})
     }
   }
