@@ -43,11 +43,15 @@ function openFilesIn (folder) {
   return opened.filter(name => name.startsWith(path.resolve(folder) + path.sep))
 }
 
+/** @type {string[]} */
+const foldersOfProcess = []
+// before the first test is called: tape's listener ends the process, and no later one is called
+process.on('exit', () => foldersOfProcess.forEach(remove))
+
 /** @returns {string} the path of a directory that is deleted when the process exits */
 function processFolder () {
   const folder = make()
-  // before tape's listener: that ends the process, and no later one is called
-  process.prependListener('exit', () => remove(folder))
+  foldersOfProcess.push(folder)
   return folder
 }
 
@@ -94,7 +98,8 @@ function make () {
 
 /** @param {string} folder */
 function remove (folder) {
-  fs.rmSync(folder, { recursive: true, force: true })
+  // a process that is being killed may still write
+  fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
 module.exports = { filesIn, newFile, noListOfOpenFiles, openFilesIn, testFolder, processFolder, madeOnce }

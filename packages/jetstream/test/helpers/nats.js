@@ -53,7 +53,8 @@ function freePort () {
 
 /** All that run, to be killed when the process exits. @type {Set<import('child_process').ChildProcess>} */
 const running = new Set()
-process.on('exit', () => { for (const child of running) child.kill('SIGKILL') })
+// before their folders are deleted
+process.prependListener('exit', () => { for (const child of running) child.kill('SIGKILL') })
 
 /** Kills the servers of which it was told last when this process has ended, also by a signal. @type {import('child_process').ChildProcess | null} */
 let guard = null
