@@ -2,6 +2,7 @@
 
 // The server is killed, stopped and continued in the middle of appends and live streams.
 
+const fs = require('fs')
 const net = require('net')
 const path = require('path')
 const test = require('tape')
@@ -47,7 +48,8 @@ withNats('a log in a stream whose servers are killed', (file) => {
 
   test('a server ends when the process that has started it is killed', async (t) => {
     const program = startProgram(t, path.join(__dirname, 'helpers', 'programs', 'start-server.js'), null)
-    const { port } = await program.message(({ port }) => port)
+    const { port, folder } = await program.message(({ port }) => port)
+    t.teardown(() => fs.rmSync(folder, { recursive: true }))
     program.child.kill('SIGKILL')
     const isThere = () => new Promise(resolve => net.connect(port, '127.0.0.1').on('connect', function () {
       this.destroy()
