@@ -23,22 +23,24 @@ export class BlockPanel extends Component {
     const { number: current, log: { end, blockSize } } = this.props
     if (number !== current) this.load()
     // the tail grows
-    else if (log.end !== end && Math.floor(log.end / blockSize) === current) this.load(true)
+    else if (log.end !== end && Math.floor(log.end / blockSize) === current) this.load()
   }
 
   componentWillUnmount () {
     this.loading?.abort()
   }
 
-  load (isSame = false) {
+  load () {
     this.loading?.abort()
     const { signal } = this.loading = new window.AbortController()
-    if (!isSame) this.setState({ position: null, at: null })
-    get('block', { number: this.props.number }, signal).then(
+    const { number } = this.props
+    get('block', { number }, signal).then(
       (block) => {
         const content = decodeBytes(block.bytes)
         const known = withUnreadable(block)
-        this.setState({ block: { ...known, content, parts: partsOf(known, content) }, error: null })
+        // what is chosen is a position in the block that was shown until now
+        if (this.state.block?.number !== number) this.setState({ position: null, at: null })
+        this.setState({ block: { ...known, number, content, parts: partsOf(known, content) }, error: null })
       },
       (err) => { if (!isAborted(err)) this.setState({ block: null, error: err }) }
     )
@@ -47,7 +49,7 @@ export class BlockPanel extends Component {
   render ({ number, onClose, onRecord, onBlock, log }, { block, error, position }) {
     const total = Math.ceil(log.end / log.blockSize)
     return html`
-      <section class="panel" id="block" aria-label="Block" tabindex="-1">
+      <section class="panel" id="block" aria-label="Block" tabindex="-1" aria-busy=${block?.number !== number && error === null}>
         <header>
           <h2>Block <span class="mono">${count(number)}</span></h2>
           <button class="quiet" aria-label="Previous block" disabled=${number === 0} onClick=${() => onBlock(number - 1)}>←</button>

@@ -132,7 +132,7 @@ inBrowser(({ visit }) => {
     await page.until(() => document.activeElement.className === 'map')
     await press('ArrowRight', 'ArrowRight')
     await page.until(hasText, '.panel h2', 'Block 1')
-    await page.page.waitForSelector('.books')
+    await page.page.waitForSelector('#block[aria-busy=false] .books')
     for (let i = 0; i < 20 && await focused() !== 'books'; i++) await press('Tab')
     await press('ArrowRight', 'ArrowRight')
     await page.until(hasText, '.detail', 'Record')

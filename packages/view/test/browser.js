@@ -281,6 +281,29 @@ inBrowser(({ visit }) => {
     t.deepEqual(page.problems, [])
   })
 
+  test('of a block that comes, nothing is chosen that was chosen in the one before', async (t) => {
+    const page = await visit(short.address)
+    await page.open('view=shelf&block=0')
+    await page.page.waitForSelector('#block[aria-busy=false] .books')
+    await page.page.evaluate(() => {
+      const { fetch } = window
+      window.fetch = async (address, ...args) => {
+        if (address.startsWith('api/block?')) await new Promise(resolve => { window.answer = resolve })
+        return fetch(address, ...args)
+      }
+    })
+    await page.go('view=shelf&block=1')
+    await page.page.waitForSelector('#block[aria-busy=true] .books')
+    await page.page.focus('.books')
+    await page.page.keyboard.press('Home')
+    await page.until(hasText, '.detail', 'Record')
+    await page.page.evaluate(() => window.answer())
+    await page.page.waitForSelector('#block[aria-busy=false] .books')
+    await page.until(hasText, '.detail', 'Choose a book')
+    t.pass('nothing is chosen')
+    t.deepEqual(page.problems, [])
+  })
+
   test('hostile records are shown as they are, and do nothing', async (t) => {
     const file = testFolder(t)('log')
     const deep = 5000
