@@ -213,6 +213,13 @@ exports.corruptBackup = (filename, { start, offset, reason }) => createError('fl
 exports.corruptMap = (filename, page) => createError('flumelog:corrupt',
   `${filename}: page ${page} is corrupt; the log itself is not affected`, { filename })
 
+/**
+ * @param {string} filename of FILE.meta
+ * @param {number} offset of the line in it
+ */
+exports.corruptMetadata = (filename, offset) => createError('flumelog:corrupt',
+  `${filename}: the line at offset ${offset} is corrupt; restore a backup, or move this file away to open the log without its id and the deletions listed here`, { filename, offset })
+
 /** @param {string} filename of the map of a compaction, or of an import */
 exports.mapClosed = (filename) => createError('flumelog:closed', `${filename}: the map is closed`, { filename })
 

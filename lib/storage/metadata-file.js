@@ -43,7 +43,7 @@ class MetadataFile {
     this.reader = new MetadataReader(filename)
     /** What the file says; null: there is none, or it does not belong to the log. @type {Metadata | null} */
     this.metadata = null
-    /** Whether a snapshot has to replace the file before anything is appended: an entry may be in it that must not count, or an fsync has failed. */
+    /** Whether a snapshot has to replace the file before anything is appended: an entry may be in it that must not count, something follows its entries, or an fsync has failed. */
     this.mustReplace = false
     /** -1: not open. */
     this.fd = -1
@@ -83,7 +83,8 @@ class MetadataFile {
     // the reader keeps its own
     this.metadata = metadata && { ...metadata, deletions: [...metadata.deletions], clients: { ...metadata.clients } }
     this.size = size
-    this.mustReplace = false
+    // what is appended in front of it would make another line of it, or make it count
+    this.mustReplace = metadata !== null && this.reader.hasRemains
     // an earlier process may have ended before it had fsynced the directory, which has the name of the log, too
     this.isNameUnsynced = metadata !== null
   }

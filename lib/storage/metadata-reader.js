@@ -6,6 +6,7 @@
 const fs = require('fs')
 const { promisify } = require('util')
 const errors = require('../errors')
+const { isZeros } = require('../format/zeros')
 const { TO_READ, closeQuietly, nullIfMissing } = require('./directory')
 const { isLocked } = require('./lock')
 const { MetadataLines, PUBLISHED_SIZE, parsePublished } = require('./metadata-text')
@@ -106,6 +107,7 @@ class MetadataReader {
     for (let size = READ_SIZE; ; size *= 2) {
       const before = lines.size
       lines.add(rest)
+      if (lines.isCorrupt) throw errors.corruptMetadata(this.filename, lines.size)
       // there is more if it does not end with the zeros behind the lines
       if (isAll || rest.slice(lines.size - before).includes('\0')) return fd
       if (lines.size > before) size = READ_SIZE
@@ -124,6 +126,13 @@ class MetadataReader {
     if (!fs.existsSync(this.filename)) return false
     this.fd = await open(this.filename, TO_READ).catch(nullIfMissing) ?? -1
     return this.fd !== -1
+  }
+
+  /** Whether anything follows the lines that count in the file that was read last: a power cut or a failed write has left it. */
+  get hasRemains () {
+    const { fd, lines: { size } } = this
+    const bytes = Buffer.alloc(Math.max(0, fs.fstatSync(fd).size - size))
+    return !isZeros(bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, size)))
   }
 
   /** The file is another one, or is not read any more. */
@@ -169,7 +178,7 @@ async function isSameFile (fd, filename) {
  * @param {string} filename
  */
 function named (err, filename) {
-  if (typeof err?.path === 'string') return err
+  if (typeof err?.path === 'string' || err?.filename !== undefined) return err
   err.path = filename
   err.message += ` '${filename}'`
   return err

@@ -2,7 +2,8 @@
 
 // The text of FILE.meta: lines with a checksum (lib/format/lines.js). The first is overwritten in place, and says up to where a writer that is
 // alive has acknowledged appends. The others are JSON objects: the members of a line replace those of the lines before it, `deletions`
-// are added to them, and each client in `clients` replaces what was said of it. They count up to the first that is not whole. Pure.
+// are added to them, and each client in `clients` replaces what was said of it. They count up to the first that is not whole. A power cut leaves
+// zeros in a line, and a failed write no newline behind it: any other that is not whole is corrupt. Pure.
 
 const { randomUUID } = require('crypto')
 const { crc32 } = require('zlib')
@@ -147,6 +148,8 @@ class MetadataLines {
     this.changes = 0
     /** Bytes of the lines that count. */
     this.size = PUBLISHED_SIZE
+    /** Whether the next line was changed since it was written. */
+    this.isCorrupt = false
   }
 
   /** Another one when anything has changed that readers of blocks have to know. */
@@ -158,7 +161,9 @@ class MetadataLines {
   add (text) {
     let at = 0
     for (let newline = text.indexOf('\n'); newline !== -1; newline = text.indexOf('\n', at)) {
-      const entry = parseEntry(text.slice(at, newline))
+      const line = text.slice(at, newline)
+      const entry = parseEntry(line)
+      this.isCorrupt = entry === null && !line.includes('\0')
       if (entry === null || !this.addEntry(entry)) break
       at = newline + 1
     }

@@ -2,7 +2,7 @@
 
 // The calls of a log as promises.
 
-const NAMES = ['append', 'get', 'del', 'trim', 'sync', 'close', 'onReady', 'onDrain']
+const NAMES = ['append', 'get', 'del', 'trim', 'compact', 'sync', 'close', 'onReady', 'onDrain']
 
 /** @param {import('../../lib/log').FlumeLog<any>} log */
 function promises (log) {

@@ -7,6 +7,7 @@ const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
+const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { testFolder } = require('../helpers/folder')
 const { writerOf, follow, isAt } = require('../helpers/followers')
 const { numberOf } = require('../helpers/numbered')
@@ -45,6 +46,25 @@ tape('a corrupt block is an error for a follower, or is skipped with skipCorrupt
   t.deepEqual(skipping.skipped, [[3 * 512, 4 * 512, 'flumelog:corrupt']], 'with skipCorrupt it reports the block')
   t.deepEqual(skipping.values, [...numbers(1, 27), ...numbers(37, 60)], 'and gives all others')
   for (const { log } of readers) await log.close()
+})
+
+tape('when FILE.meta becomes corrupt, the streams of a reader end with an error', async (t) => {
+  const file = testFolder(t)('log')
+  const writer = writerOf(file, { blockSize: 512 })
+  await writer.append(60)
+  const reader = promises(FlumeLog(file, { readOnly: true }))
+  await reader.onReady()
+  const over = event(resolve => pull(reader.log.stream({ live: true }), pull.onEnd(resolve)))
+  // its next line, as a disk might give it
+  const { size } = parseMetadata(fs.readFileSync(file + '.meta', 'latin1'))
+  const line = Buffer.from('00000000 {"start":512}\n')
+  const fd = fs.openSync(file + '.meta', 'r+')
+  fs.writeSync(fd, line, 0, line.length, size)
+  fs.closeSync(fd)
+  const { code, filename, offset } = /** @type {any} */ (await over)
+  t.deepEqual([code, filename, offset], ['flumelog:corrupt', file + '.meta', size])
+  await reader.close()
+  await writer.close()
 })
 
 tape('a truncated file is an error for its follower', async (t) => {

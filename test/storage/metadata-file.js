@@ -13,6 +13,7 @@ fs.fdatasync = (fd, cb) => (hooks.fdatasync ?? fdatasync)(fd, cb)
 
 const FlumeLog = require('../..')
 const locking = require('fs-native-extensions')
+const { verify } = require('../../maintenance')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { PUBLISHED_SIZE, formatEntry, formatMetadata, parseMetadata } = require('../../lib/storage/metadata-text')
 const { tailOf } = require('../helpers/bytes')
@@ -126,7 +127,7 @@ test('members of an entry replace those before it; deletions are added, and drop
   t.equal(new Set(versions).size, 3, 'readers of blocks need not know of a recovery point that has moved')
 })
 
-test('entries count up to the first that is not whole', async (t) => {
+test('entries count up to the first that was not written whole; one that was, and has changed since, is corrupt', async (t) => {
   const file = await fileIn(t)
   await file.replace(await metadataWith())
   const ends = [file.size]
@@ -137,45 +138,48 @@ test('entries count up to the first that is not whole', async (t) => {
   const whole = fs.readFileSync(file.filename)
   const count = async (bytes) => {
     fs.writeFileSync(file.filename, bytes)
-    return (await readAgain(t, file))?.metadata.deletions.length
+    return (await readAgain(t, file).catch(err => err.code))?.metadata?.deletions.length
   }
   const step = thorough ? 1 : 3
   for (let length = ends[0]; length <= ends[3]; length += step) {
     if (await count(whole.subarray(0, length)) !== ends.slice(1).filter(end => end <= length).length) t.fail(`cut to ${length} bytes`)
   }
   for (let at = ends[1]; at < ends[2]; at += step) {
+    const torn = Buffer.from(whole)
+    if (await count(torn.fill(0, at, ends[2])) !== 1 || await count(torn.fill(0, ends[1], at)) !== 1) t.fail(`zeros from ${at} on, or up to there`)
+  }
+  for (let at = PUBLISHED_SIZE; at < ends[3] - 1; at += step) {
     const flipped = Buffer.from(whole)
     flipped[at] ^= 1
-    const left = await count(flipped)
-    if (left !== 1) t.fail(`${left} with another byte at ${at}`)
+    fs.writeFileSync(file.filename, flipped)
+    const { code, offset } = await readAgain(t, file).catch(err => err)
+    if (code !== 'flumelog:corrupt' || offset !== [PUBLISHED_SIZE, ...ends].findLast(start => start <= at)) return t.fail(`${code} in the line at ${offset} with another byte at ${at}`)
   }
-  for (let at = PUBLISHED_SIZE; at < ends[0]; at += step) {
-    const flipped = Buffer.from(whole)
-    flipped[at] ^= 1
-    if (await count(flipped) !== undefined) t.fail(`with another byte at ${at}`)
-  }
-  t.pass('cut anywhere, or with any byte changed')
+  t.pass('cut or zeros anywhere, or any byte changed')
 })
 
-test('an entry that a power cut has left behind a missing one does not count later', async (t) => {
+test('what a power cut has left behind the entries that count is no part of those that are appended later', async (t) => {
   const folder = testFolder(t)
   const record = tailOf([Buffer.alloc(10, 1)])
-  const metadata = await metadataOf(record, { blockSize: 64 })
-  /** Recovers the log beside a FILE.meta that ends with this. */
-  const recovered = async (name, rest) => {
-    const text = formatMetadata(metadata, 0)
-    fs.writeFileSync(folder(name), record)
-    fs.writeFileSync(folder(name + '.meta'), Buffer.concat([Buffer.from(text), rest]))
-    const log = promises(FlumeLog(folder(name)))
-    await log.onReady()
-    await log.close()
-    return parseMetadata(fs.readFileSync(folder(name + '.meta'), 'latin1')).metadata.deletions
-  }
-  // of the length of what is missing, whatever the next writer appends
-  for (let missing = 50; missing < 400; missing += thorough ? 1 : 5) {
-    const lost = Buffer.concat([Buffer.alloc(missing), Buffer.from(formatEntry({ deletions: [deletion(1)] }))])
-    const deletions = await recovered(`torn ${missing}`, lost)
-    if (deletions.length > 0) return t.fail(`${missing} bytes in front of it`)
+  const entry = formatEntry({ deletions: [deletion(1)] })
+  for (const closed of [false, true]) {
+    const text = formatMetadata(await metadataOf(record, { blockSize: 64, closed }), 0)
+    /** Opens the log beside a FILE.meta that ends with this, and appends to it. */
+    const deletionsAfter = async (name, rest) => {
+      fs.writeFileSync(folder(name), record)
+      fs.writeFileSync(folder(name + '.meta'), Buffer.concat([Buffer.from(text), rest]))
+      const log = promises(FlumeLog(folder(name)))
+      await log.append('a')
+      t.equal((await verify(folder(name))).counts.records, 2, 'others see both records')
+      await log.close()
+      return parseMetadata(fs.readFileSync(folder(name + '.meta'), 'latin1')).metadata.deletions
+    }
+    // of the length of what is missing, whatever the next writer appends
+    for (let missing = 50; missing < 400; missing += thorough ? 1 : 5) {
+      const lost = await deletionsAfter(`lost ${missing} ${closed}`, Buffer.concat([Buffer.alloc(missing), Buffer.from(entry)]))
+      const torn = await deletionsAfter(`torn ${missing} ${closed}`, Buffer.concat([Buffer.alloc(missing), Buffer.from('"start":0}\n'), Buffer.from(entry)]))
+      if (lost.length + torn.length > 0) return t.fail(`${missing} bytes in front of it`)
+    }
   }
   t.pass('so it is')
 })
