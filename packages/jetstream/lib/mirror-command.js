@@ -39,7 +39,7 @@ function define (program) {
     .summary('copy a log into a JetStream stream, and keep that up to date')
     .description('Mirrors a log into a stream of NATS JetStream.')
     .argument('<file>', 'the log', fileName)
-    .argument('<url>', 'the stream, nats://HOST:PORT/STREAM', streamUrl)
+    .argument('<stream>', 'the stream, nats://HOST[:PORT]/STREAM', streamUrl)
     .option('--no-live', 'end when the stream equals the log')
     .option('--keep-deleted', 'keep in the stream what is deleted in the log')
     .addOption(choiceOption('--replicas <number>', 'servers that store the stream, if it is created', ['1', '3', '5']).default('1'))

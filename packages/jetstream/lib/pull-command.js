@@ -29,7 +29,7 @@ function define (program) {
   accessOptions(program.command('pull')
     .summary('keep a copy of a stream of NATS JetStream')
     .description('Copies a stream of NATS JetStream into a log, and follows it. Creates the log if it does not exist.')
-    .argument('<stream>', 'the stream, nats://HOST/STREAM', streamUrl)
+    .argument('<stream>', 'the stream, nats://HOST[:PORT]/STREAM', streamUrl)
     .argument('<file>', 'the log', fileToCreate)
     .option('--no-live', 'end when the log equals the stream')
     .option('--envelope', 'store the sequence, time and subject of each message with it')

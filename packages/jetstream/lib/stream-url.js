@@ -1,6 +1,6 @@
 'use strict'
 
-// The streams of NATS JetStream that commands are given: nats://HOST/STREAM.
+// The streams of NATS JetStream that commands are given: nats://HOST[:PORT]/STREAM.
 
 const { InvalidArgumentError } = require('flumelog-random-access-file/command')
 
@@ -10,7 +10,7 @@ const { InvalidArgumentError } = require('flumelog-random-access-file/command')
  */
 function streamUrl (text) {
   const [, scheme, user, pass, hosts, name] = /^(nats|tls):\/\/(?:([^:@/]+)(?::([^@/]*))?@)?([^\s@/]+)\/([^\s/]+)$/.exec(text) ?? []
-  if (name === undefined) throw new InvalidArgumentError('must be nats://HOST/STREAM, such as nats://127.0.0.1:4222/messages')
+  if (name === undefined) throw new InvalidArgumentError('must be nats://HOST[:PORT]/STREAM, such as nats://127.0.0.1:4222/messages')
   const stream = decode(name)
   if (/[\s.*>/\\]/.test(stream)) throw new InvalidArgumentError('must end in the name of a stream, which has no blanks, and none of . * > / \\')
   return {

@@ -307,7 +307,7 @@ withServer('a mirror', (shared) => {
     const { code: stopped, stdout } = await running.kill('SIGINT')
     t.equal(stopped, 0, 'Ctrl-C ends it')
     t.equal(JSON.parse(stdout).records, 100)
-    refuses(t, await flumelog(['mirror', file, 'http://x']), 2, /must be nats:\/\/HOST\/STREAM/, 'another URL')
+    refuses(t, await flumelog(['mirror', file, 'http://x']), 2, /must be nats:\/\/HOST\[:PORT\]\/STREAM/, 'another URL')
     await log.close()
   })
 })

@@ -58,7 +58,7 @@ withServer('flumelog pull', (shared) => {
       'nats://u%:p@127.0.0.1/posts': /<stream> must have two hexadecimal digits after each %/,
       'nats://127.0.0.1/two%20words': /<stream> must end in the name of a stream, which has no blanks/,
       'nats://127.0.0.1/posts.*': /<stream> must end in the name of a stream/,
-      'nats://127.0.0.1': /<stream> must be nats:\/\/HOST\/STREAM/
+      'nats://127.0.0.1': /<stream> must be nats:\/\/HOST\[:PORT\]\/STREAM/
     }
     for (const [address, message] of Object.entries(said)) {
       const { code, stderr } = await flumelog(['pull', address, file])
@@ -72,7 +72,7 @@ withServer('flumelog pull', (shared) => {
     for (const url of ['copy.log', 'http://127.0.0.1/a', 'nats://127.0.0.1', 'nats:///a']) {
       const { code, stderr } = await flumelog(['pull', url, copy])
       t.equal(code, 2, url)
-      t.match(stderr, /<stream> must be nats:\/\/HOST\/STREAM/)
+      t.match(stderr, /<stream> must be nats:\/\/HOST\[:PORT\]\/STREAM/)
     }
     const { code, stderr } = await flumelog(['pull', `${shared.server.url}/${streamName()}`, copy, '--no-live'])
     t.deepEqual([code, /there is no such stream/.test(stderr)], [1, true])
