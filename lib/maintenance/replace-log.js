@@ -56,7 +56,7 @@ async function replaceLog (io, name, origin) {
   const folder = path.dirname(name)
   const { unfinished, unfinishedMap } = namesOf(name)
   const next = await describe(unfinished, origin)
-  const own = await readOwn(io)
+  const own = await readOwn(io).catch(nullIfCorrupt)
   // the log may have got its name by a process that was killed before that was durable, and before the map had its name
   await syncFolder(folder)
   await settleMap(name, generationOf(own?.metadata).id)
@@ -75,6 +75,16 @@ async function replaceLog (io, name, origin) {
   }
   await settleMap(name, origin.id)
   await syncFolder(folder)
+}
+
+/**
+ * A log that is not opened since its metadata is corrupt can be replaced.
+ * @param {any} err
+ * @returns {null}
+ */
+function nullIfCorrupt (err) {
+  if (err.code === 'flumelog:corrupt') return null
+  throw err
 }
 
 /**

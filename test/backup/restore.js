@@ -98,6 +98,24 @@ test('nothing that was beside an earlier log changes what is restored', async (t
   }
 })
 
+test('a log with corrupt metadata is replaced by its backup, and has the id of that', async (t) => {
+  const file = testFolder(t)
+  await makeLog(file('log'), lines(50))
+  const log = await open(file('log'))
+  await log.del(0)
+  const { id } = await log.compact()
+  await log.backup(file('backup'))
+  await log.append('another')
+  await log.close()
+  overwrite(file('log.meta'), 100, Buffer.from('?'))
+  await rejects(t, open(file('log')), 'flumelog:corrupt', /restore a backup/, 'it is not opened')
+  t.ok((await restore(file('backup'), file('log'), { force: true })).replaced)
+  t.deepEqual(await valuesIn(file('log')), lines(49, 1))
+  const restored = await open(file('log'))
+  t.equal(restored.id, id)
+  await restored.close()
+})
+
 test('a backup that was killed while it was brought up to date is restored as far as it is whole', async (t) => {
   const file = testFolder(t)
   await makeLog(file('backup'), lines(10))
