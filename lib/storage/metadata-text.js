@@ -167,6 +167,9 @@ class MetadataLines {
       if (entry === null || !this.addEntry(entry)) break
       at = newline + 1
     }
+    // one that is whole but for its newline, which is another byte now
+    const [rest] = text.slice(at).split('\0', 1)
+    if (!rest.includes('\n') && parseEntry(rest.slice(0, -1)) !== null) this.isCorrupt = true
     this.size += at
   }
 

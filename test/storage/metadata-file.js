@@ -61,6 +61,7 @@ async function reopen (t, { inFolder }) {
   return file
 }
 
+const range = (from, end, step) => Array.from({ length: Math.ceil((end - from) / step) }, (_, i) => from + i * step)
 const failed = () => Object.assign(new Error('EIO: made to fail'), { code: 'EIO' })
 const holder = async (t, { filename }, options) => start(t, 'hold-metadata.js', { filename, metadata: await metadataWith() }, options)
 const written = ({ what }) => what === 'written'
@@ -148,12 +149,14 @@ test('entries count up to the first that was not written whole; one that was, an
     const torn = Buffer.from(whole)
     if (await count(torn.fill(0, at, ends[2])) !== 1 || await count(torn.fill(0, ends[1], at)) !== 1) t.fail(`zeros from ${at} on, or up to there`)
   }
-  for (let at = PUBLISHED_SIZE; at < ends[3] - 1; at += step) {
+  const starts = [PUBLISHED_SIZE, ...ends]
+  // and each newline
+  for (const at of new Set([...range(PUBLISHED_SIZE, ends[3], step), ...ends.map(end => end - 1)])) {
     const flipped = Buffer.from(whole)
     flipped[at] ^= 1
     fs.writeFileSync(file.filename, flipped)
     const { code, offset } = await readAgain(t, file).catch(err => err)
-    if (code !== 'flumelog:corrupt' || offset !== [PUBLISHED_SIZE, ...ends].findLast(start => start <= at)) return t.fail(`${code} in the line at ${offset} with another byte at ${at}`)
+    if (code !== 'flumelog:corrupt' || offset !== starts.findLast(start => start <= at)) return t.fail(`${code} in the line at ${offset} with another byte at ${at}`)
   }
   t.pass('cut or zeros anywhere, or any byte changed')
 })
