@@ -45,6 +45,8 @@ class MetadataFile {
     this.metadata = null
     /** Whether a snapshot has to replace the file before anything is appended: an entry may be in it that must not count, something follows its entries, or an fsync has failed. */
     this.mustReplace = false
+    /** Why an entry was written in part. One in its place could have its end after a power cut, and the beginning of this one. @type {unknown} */
+    this.torn = null
     /** -1: not open. */
     this.fd = -1
     /** Bytes of the entries that count, and of the file. */
@@ -85,6 +87,7 @@ class MetadataFile {
     this.size = size
     // what is appended in front of it would make another line of it, or make it count
     this.mustReplace = metadata !== null && this.reader.hasRemains
+    this.torn = null
     // an earlier process may have ended before it had fsynced the directory, which has the name of the log, too
     this.isNameUnsynced = metadata !== null
   }
@@ -133,6 +136,7 @@ class MetadataFile {
    * @param {boolean} [isUrgent] whether it may use the last room on a full disk
    */
   append (entry, isUrgent = false) {
+    if (this.torn !== null) throw this.torn
     const bytes = Buffer.from(formatEntry(entry), 'latin1')
     try {
       this.ensureOpen()
@@ -164,6 +168,7 @@ class MetadataFile {
       writeFully(fd, bytes, size)
     } catch (err) {
       this.mustReplace = true
+      this.torn = err
       throw err
     }
   }
@@ -223,7 +228,7 @@ class MetadataFile {
     this.size = size + since.length
     this.snapshotSize = size
     this.allocated = Math.max(allocated, size + added.length)
-    this.since = null
+    this.since = this.torn = null
     this.isNameUnsynced = true
   }
 
