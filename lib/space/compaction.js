@@ -36,6 +36,9 @@ const MORE_HEADROOM = 8
 const MOST_STEPS = 3
 const NO_LESS = 0.75
 
+/** What is left of a block that was trimmed. */
+const NOTHING = { buffer: Buffer.alloc(0), end: 0 }
+
 /** @typedef {import('./types').Compacted} Compacted */
 
 class Compaction {
@@ -258,8 +261,14 @@ class Compaction {
    * @returns {Promise<{ buffer: Buffer, end: number }>} the block as readers see it; nothing if it was trimmed
    */
   async block (number) {
-    if (number * this.blocks.blockSize < this.blocks.start) return { buffer: Buffer.alloc(0), end: 0 }
-    return this.blocks.read(number)
+    const { blocks } = this
+    const isTrimmed = () => number * blocks.blockSize < blocks.start
+    if (isTrimmed()) return NOTHING
+    return blocks.read(number).catch((err) => {
+      // while it was read
+      if (isTrimmed()) return NOTHING
+      throw err
+    })
   }
 }
 

@@ -6,7 +6,9 @@
 const tape = require('tape')
 const { open } = require('../../promises')
 const { Compaction } = require('../../lib/space/compaction')
+const { ControlledFile } = require('../helpers/controlled-file')
 const { testFolder } = require('../helpers/folder')
+const { collect } = require('../helpers/reading')
 
 const MIB = 1024 * 1024
 /** Bytes that may be copied, and blocks in which deletions may be repeated, while nothing is written. */
@@ -62,6 +64,31 @@ tape('a compaction ends while records are deleted all over the log, and repeats 
   await Promise.all(deleted)
   t.ok(counts.rounds < 15, `${counts.rounds} rounds`)
   t.ok(counts.heldBlocks <= MAX_HELD_BLOCKS, `in ${counts.heldBlocks} of ${left.length} blocks while deletions were held`)
+  await log.close()
+})
+
+tape('a compaction goes on if a block is trimmed while it is read to repeat a deletion', async (t) => {
+  const file = new ControlledFile(testFolder(t)('log'))
+  const log = await file.open({ blockSize: 1024, cacheSize: 0 })
+  const seqs = []
+  for (let n = 0; n < 100; n++) seqs.push(await log.append(String(n).padStart(100, '.')))
+  const { copyBlocks } = Compaction.prototype
+  t.teardown(() => Object.assign(Compaction.prototype, { copyBlocks }))
+  let rounds = 0
+  Compaction.prototype.copyBlocks = async function (to) {
+    await copyBlocks.call(this, to)
+    if (rounds++ > 0) return
+    await log.del(seqs[20])
+    file.held.add('read')
+  }
+  const compacting = log.compact()
+  const read = await file.next('read')
+  file.held.delete('read')
+  const start = await log.trim({ lt: seqs[50] })
+  read.finish()
+  t.equal((await compacting).records, 100 - seqs.findIndex(seq => seq >= start))
+  const [{ value }] = await collect(log.log, { limit: 1 })
+  t.equal(seqs[Number(String(value).replaceAll('.', ''))], start, 'what is left starts where the log was trimmed')
   await log.close()
 })
 
