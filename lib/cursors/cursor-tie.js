@@ -15,12 +15,15 @@ const TIE_SIZE = 64
 /**
  * @param {import('../read/block-cache').BlockCache} blocks
  * @param {number} seq before the end of the log
- * @returns {Promise<{ tie: number | null, next: number }>} of the record: see Position. Rejects with `flumelog:not-found` if none starts there
+ * @returns {Promise<{ tie: number | null, next: number }>} of the record: see Position; of one that was trimmed, nothing is
+ *   known. Rejects with `flumelog:not-found` if none starts there
  */
 function tieOf (blocks, seq) {
   const number = Math.floor(seq / blocks.blockSize)
   const position = seq - number * blocks.blockSize
   return new Promise((resolve, reject) => blocks.get(number, true, (err, found) => {
+    // perhaps while it was read
+    if (seq < blocks.start) return resolve({ tie: null, next: seq + 1 })
     if (err) return reject(err)
     const block = /** @type {Block} */ (found)
     if (block.startsAt(position)) {
