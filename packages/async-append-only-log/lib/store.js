@@ -88,9 +88,9 @@ class Store {
     return this.isOpened && this.failure === null && !this.compaction.isRunning
   }
 
-  /** Whether the path leads to the open file. */
+  /** Whether the path leads to the open file, or to the one to which it is being compacted. */
   isAtItsPath () {
-    if (this.log === null) return true
+    if (this.log === null || this.compaction.isRunning) return true
     try {
       const { dev, ino } = this.records.log.status()
       const found = fs.statSync(this.filename)

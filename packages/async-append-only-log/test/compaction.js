@@ -330,6 +330,23 @@ tape('live streams of one who has the file open lose nothing of what another app
   await close()
 })
 
+tape('the file can be opened again while a compaction gives it its name', async (t) => {
+  const { file, log, compact, close } = await filled(t, 100, [3])
+  const { renameSync } = fs
+  t.teardown(() => { fs.renameSync = renameSync })
+  let other = null
+  fs.renameSync = (from, to) => {
+    renameSync(from, to)
+    if (to === fs.realpathSync(file)) other ??= openLog(file, { blockSize: BLOCK_SIZE })
+  }
+  await compact()
+  t.equal((await collect(log)).length, 99)
+  t.equal((await collect(other.log)).length, 99)
+  t.equal(other.log.since.value, log.since.value)
+  await other.close()
+  await close()
+})
+
 tape('what listeners throw is thrown once, and stops neither a compaction nor what waits for it', async (t) => {
   const { log, compact, append, onDrain, close } = await filled(t, 100, [3])
   const thrown = []
