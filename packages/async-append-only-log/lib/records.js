@@ -22,9 +22,10 @@ class Records {
     this.onwritten = (/** @type {Error | null} */ err) => { if (err) store.fail(err) }
   }
 
-  /** Offset of the last record, -1 if there is none. */
+  /** Offset of the last record, -1 if there is none. It is that since a compaction as soon as that has moved the records. */
   get lastOffset () {
-    return this.offsetOf(this.log.lastSeq)
+    const { lastSeq, base } = this.log
+    return lastSeq === -1 ? -1 : lastSeq - base
   }
 
   /** @param {number} seq */

@@ -347,6 +347,27 @@ tape('the file can be opened again while a compaction gives it its name', async 
   await close()
 })
 
+tape('who opens the file while a compaction ends is told where the last record is since', async (t) => {
+  const { file, log, compact, close } = await filled(t, 100, [3])
+  const { rename } = fs.promises
+  t.teardown(() => { fs.promises.rename = rename })
+  let other = null
+  const told = []
+  // the last step: the map of the new file gets its name
+  fs.promises.rename = (from, to) => {
+    if (to === `${fs.realpathSync(file)}.offset-map`) {
+      other = openLog(file, { blockSize: BLOCK_SIZE })
+      other.log.since((offset) => { told.push(offset) })
+    }
+    return rename(from, to)
+  }
+  await compact()
+  await other.onDrain()
+  t.deepEqual([...new Set(told)], [log.since.value])
+  await other.close()
+  await close()
+})
+
 tape('what listeners throw is thrown once, and stops neither a compaction nor what waits for it', async (t) => {
   const { log, compact, append, onDrain, close } = await filled(t, 100, [3])
   const thrown = []
