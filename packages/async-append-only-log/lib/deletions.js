@@ -125,11 +125,14 @@ class Deletions {
     const { log } = this.store
     if (this.deletedBytes !== null || log === null) return cb(null, this.deletedBytes ?? 0)
     const { deletions, lookups } = this
+    const { id } = log
     let bytes = 0
     log.scan({ deleted: true, cache: false, reuse: true }, (block, start, end, seq) => {
       if (block === null || this.isPending(seq)) bytes += end - start + FRAME_SIZE
     }, (err) => {
       if (err) return cb(err)
+      // a compaction has left some out, which were counted, or not
+      if (log.id !== id) return this.bytes(cb)
       // what was deleted meanwhile was counted, or not
       if (lookups === 0 && this.deletions === deletions) this.deletedBytes = bytes
       cb(null, bytes)

@@ -368,6 +368,26 @@ tape('who opens the file while a compaction ends is told where the last record i
   await close()
 })
 
+tape('the bytes of deleted records that are counted while a compaction ends are those that it has left', async (t) => {
+  const { append, onDrain, del, onDeletesFlushed, collect, stats, compact, close } = openLog(testFolder(t)('log'), { blockSize: 1024, cacheSize: 0 })
+  await append(Array.from({ length: 100_000 }, (_, i) => Buffer.from(`record ${i}`)))
+  await onDrain()
+  const offsets = await collect({ values: false })
+  for (let i = 0; i < 1000; i++) await del(offsets[100 * i])
+  await onDeletesFlushed()
+  const { renameSync } = fs
+  t.teardown(() => { fs.renameSync = renameSync })
+  let counted = null
+  fs.renameSync = (from, to) => {
+    if (from.endsWith('.unfinished')) counted ??= stats()
+    renameSync(from, to)
+  }
+  await compact()
+  t.equal((await counted).deletedBytes, 0)
+  t.equal((await stats()).deletedBytes, 0)
+  await close()
+})
+
 tape('what listeners throw is thrown once, and stops neither a compaction nor what waits for it', async (t) => {
   const { log, compact, append, onDrain, close } = await filled(t, 100, [3])
   const thrown = []
