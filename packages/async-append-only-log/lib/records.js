@@ -123,8 +123,26 @@ class Records {
     const seq = this.moved(offset + this.shift)
     if (seq === null || this.store.deletions.isPending(seq)) return cb(errors.deleted())
     if (seq >= this.log.end) return this.getUnacknowledged(seq, offset, cb)
+    this.getAcknowledged(seq, offset, cb)
+  }
+
+  /**
+   * @param {number} seq
+   * @param {number} offset
+   * @param {AnyCallback} cb
+   */
+  getAcknowledged (seq, offset, cb) {
+    const { log } = this
+    const { base } = log
     // at once if it is in memory: jitdb relies on that
-    this.log.get(seq, (/** @type {any} */ err, /** @type {any} */ data) => err ? cb(this.translated(err, offset)) : cb(null, data))
+    log.get(seq, (/** @type {any} */ err, /** @type {any} */ data) => {
+      if (!err) return cb(null, data)
+      if (err.code !== 'flumelog:trimmed' || log.base === base) return cb(this.translated(err, offset))
+      // a compaction has moved it while it was read
+      const now = log.movedTo(seq)
+      if (now === null) cb(errors.deleted())
+      else this.getAcknowledged(now, offset, cb)
+    })
   }
 
   /**

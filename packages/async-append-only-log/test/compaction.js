@@ -6,6 +6,7 @@ const fs = require('fs')
 const tape = require('tape')
 const fc = require('fast-check')
 const { openLog, collect } = require('./helpers/open')
+const { SyncIoBudget } = require('../../../lib/storage/sync-io')
 const { testFolder } = require('../../../test/helpers/folder')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
@@ -385,6 +386,34 @@ tape('the bytes of deleted records that are counted while a compaction ends are 
   await compact()
   t.equal((await counted).deletedBytes, 0)
   t.equal((await stats()).deletedBytes, 0)
+  await close()
+})
+
+tape('a record that is read while a compaction moves it is given', async (t) => {
+  const { start } = SyncIoBudget.prototype
+  const { readv, renameSync } = fs
+  t.teardown(() => {
+    SyncIoBudget.prototype.start = start
+    Object.assign(fs, { readv, renameSync })
+  })
+  const { get, offsets, compact, close } = await filled(t, 200, [3, 40], { cacheSize: 0 })
+  let reading = null
+  const held = []
+  fs.renameSync = (from, to) => {
+    if (from.endsWith('.unfinished') && reading === null) {
+      // as on a slow disk
+      SyncIoBudget.prototype.start = () => false
+      fs.readv = (...args) => { held.push(() => readv(...args)) }
+      reading = Promise.allSettled([50, 150, 40].map(i => get(offsets[i])))
+      fs.readv = readv
+    }
+    renameSync(from, to)
+  }
+  await compact()
+  for (const call of held) call()
+  const [first, second, deleted] = await reading
+  t.deepEqual([first.value, second.value], [record(51), record(151)])
+  t.equal(deleted.reason.code, 'ERR_AAOL_DELETED_RECORD')
   await close()
 })
 
