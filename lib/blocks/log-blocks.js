@@ -134,18 +134,26 @@ class LogBlocks {
    * @param {ScanRange} range
    * @returns {AsyncGenerator<Block[], void, void>} several at a time, in the order of reading. Throws `flumelog:compacted` if the log is meanwhile
    */
-  async * scan ({ from, reverse = false, signal }) {
+  scan (range) {
+    return this.#scan(range, this.#log.compacting.id)
+  }
+
+  /**
+   * @param {ScanRange} range
+   * @param {string | null} id of the log when the offset was given
+   * @returns {AsyncGenerator<Block[], void, void>}
+   */
+  async * #scan ({ from, reverse = false, signal }, id) {
     if (typeof from !== 'number' || Number.isNaN(from)) throw errors.invalid(`a scan starts at an offset, \`from\`; it is ${format(from)}`)
     const { blockSize } = this
     let number = Math.floor(from / blockSize)
-    const { id } = this.#log.compacting
     const step = Math.max(1, Math.floor(SCAN_BYTES / blockSize))
     /** @type {{ number: number, blocks: Promise<Block[]> } | null} */
     let coming = null
     while (signal?.aborted !== true) {
       await this.ready()
       // all blocks have other numbers since
-      if (id !== this.#log.compacting.id) throw errors.compacted(this.log.filename)
+      if (this.#log.compacting.isCompactedSince(id)) throw errors.compacted(this.log.filename)
       const { tail } = this.#blocks
       const first = this.start / blockSize
       number = reverse ? Math.min(number, tail.number) : Math.max(number, first)

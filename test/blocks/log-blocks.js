@@ -8,6 +8,7 @@ const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
 const { overwrite } = require('../helpers/logs')
+const { codeOf } = require('../helpers/reading')
 
 const BLOCK_SIZE = 256
 
@@ -36,6 +37,20 @@ tape('a scan gives every block once, forward and in reverse, up to what is ackno
   const reverse = await scanned(blocks, { from: blocks.end, reverse: true })
   t.deepEqual(reverse.map(({ number }) => number), forward.map(({ number }) => number).reverse())
   t.deepEqual((await scanned(blocks, { from: 3 * BLOCK_SIZE + 5 })).map(({ number }) => number), forward.slice(3).map(({ number }) => number), 'from the block of an offset on')
+  await log.close()
+})
+
+tape('a scan ends with flumelog:compacted if the log is compacted before it begins, or between two of its steps', async (t) => {
+  const { log } = await filled(testFolder(t)('log'))
+  const blocks = blocksOf(log)
+  await blocks.ready()
+  for (const reverse of [false, true]) {
+    const begun = blocks.scan({ from: blocks.end, reverse: true })
+    await begun.next()
+    const waiting = blocks.scan({ from: reverse ? blocks.end : blocks.start, reverse })
+    await log.compact()
+    for (const scan of [begun, waiting]) t.equal(await codeOf(scan.next()), 'flumelog:compacted')
+  }
   await log.close()
 })
 
