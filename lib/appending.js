@@ -57,7 +57,8 @@ class Appending {
     const { state: { appender }, closing, records } = this.log
     if (appender === null || closing !== null) return this.refuse(cb)
     try {
-      records.storedBatch(batch)
+      if (!Array.isArray(batch)) throw errors.refusedRecord(this.log.filename, `records must be an array; it is ${format(batch)}`)
+      records.encodeBatch(batch, true)
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), cb)
     }

@@ -14,7 +14,7 @@ const { NamedCursors } = require('./cursors/named-cursors')
 const { logBehind, putBehind } = require('./log-behind')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openInMode } = require('./opening')
-const { recordCodecOf } = require('./record-codec')
+const { RecordCodec } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
 const { problemOf } = require('./read/get')
@@ -63,7 +63,7 @@ class Log {
     /** Bytes of its records in flight beyond which a sink waits; can be changed while the log is open. */
     this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = recordCodecOf(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */

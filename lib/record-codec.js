@@ -39,7 +39,7 @@ class RecordCodec {
    * @throws flumelog:invalid, flumelog:too-large
    */
   encode (value) {
-    return this.fitting(this.checked(this.asBytes(this.encoded(value))))
+    return this.fitting(this.checked(this.encoded(value)))
   }
 
   /**
@@ -50,7 +50,7 @@ class RecordCodec {
    */
   encodeText (value) {
     const data = this.encoded(value)
-    return typeof data === 'string' && this.isSurelyStorable(data) ? data : this.fitting(this.checked(this.asBytes(data)))
+    return typeof data === 'string' && this.isSurelyStorable(data) ? data : this.fitting(this.checked(data))
   }
 
   /** @param {string} text */
@@ -60,16 +60,17 @@ class RecordCodec {
 
   /**
    * @param {any[]} values
+   * @param {boolean} [isStored] whether they are records as they are stored: one of zeros is a deleted record
    * @returns {Uint8Array[]}
    * @throws the error of the first one that is refused
    */
-  encodeBatch (values) {
+  encodeBatch (values, isStored = false) {
     const batch = []
     // `map` would skip what an array does not have
     for (let index = 0; index < values.length; index++) {
       try {
-        const data = this.encoded(values[index])
-        const bytes = this.fitting(this.checked(this.asBytes(data)))
+        const data = isStored ? values[index] : this.encoded(values[index])
+        const bytes = isStored ? this.fittingStored(this.checkedBytes(data)) : this.fitting(this.checked(data))
         // the codec may use its buffer again for the next one
         batch.push(data === values[index] || typeof data === 'string' ? bytes : Buffer.from(bytes))
       } catch (err) {
@@ -77,23 +78,6 @@ class RecordCodec {
       }
     }
     return batch
-  }
-
-  /**
-   * @param {any} records as they are stored: one of zeros is a deleted record
-   * @returns {Uint8Array[]} the same
-   * @throws the error of the first one that is refused
-   */
-  storedBatch (records) {
-    if (!Array.isArray(records)) throw errors.refusedRecord(this.filename, `records must be an array; it is ${format(records)}`)
-    for (let index = 0; index < records.length; index++) {
-      try {
-        this.fittingStored(this.checkedBytes(records[index]))
-      } catch (err) {
-        throw errors.refusedArray(err, index, records.length)
-      }
-    }
-    return records
   }
 
   /**
@@ -109,19 +93,11 @@ class RecordCodec {
   }
 
   /**
-   * @param {unknown} data what the codec has made
-   * @returns {unknown} a string as bytes
-   */
-  asBytes (data) {
-    return typeof data === 'string' ? Buffer.from(data) : data
-  }
-
-  /**
    * @param {unknown} data
-   * @returns {Uint8Array} the same
+   * @returns {Uint8Array} the same; a string as UTF-8
    */
   checked (data) {
-    const bytes = this.checkedBytes(data)
+    const bytes = this.checkedBytes(typeof data === 'string' ? Buffer.from(data) : data)
     if (layout.isStorable(bytes)) return bytes
     throw errors.refusedRecord(this.filename, 'a record that is all zeros cannot be stored, since it would look deleted; start it with a byte that is not 0, such as a type')
   }
@@ -140,12 +116,11 @@ class RecordCodec {
 
   /**
    * @param {Uint8Array} data
-   * @returns {Uint8Array} the same
+   * @returns {Uint8Array} the same; with large records, escaped if it looks like a chunk
    */
   fitting (data) {
-    const most = layout.maxRecordSize(this.blockSize, this.checksum)
-    if (data.length > most) throw errors.tooLarge(this.filename, data.length, most, this.blockSize)
-    return data
+    const looksLikeChunk = this.large && data[0] === chunk.FIRST_BYTE && chunk.startsWithMagic(data, 0, data.length)
+    return this.fittingStored(looksLikeChunk ? chunk.escape(data) : data)
   }
 
   /**
@@ -154,7 +129,10 @@ class RecordCodec {
    * @throws flumelog:too-large
    */
   fittingStored (data) {
-    return this.fitting(data)
+    const { blockSize, large, filename } = this
+    const most = large && blockSize >= chunk.MIN_BLOCK_SIZE ? chunk.MAX_LENGTH : layout.maxRecordSize(blockSize, this.checksum)
+    if (data.length > most) throw (large ? errors.tooLargeToSplit : errors.tooLarge)(filename, data.length, most, blockSize)
+    return data
   }
 
   /**
@@ -162,18 +140,17 @@ class RecordCodec {
    * @returns {Buffer[]} the same, with each large one as a whole
    */
   joined (records) {
-    return records
+    return this.large ? chunk.joinAll(records) : records
   }
 
   /**
    * @param {Uint8Array[]} batch
-   * @returns {Uint8Array[]} the same; together they fit one block
+   * @throws flumelog:too-large unless they fit into one block together
    */
   fittingTogether (batch) {
     const bytes = batch.reduce((sum, data) => sum + data.length + layout.FRAME_SIZE, -layout.FRAME_SIZE)
     const most = layout.maxRecordSize(this.blockSize, this.checksum)
     if (bytes > most) throw errors.tooLargeTogether(this.filename, bytes, most, this.blockSize)
-    return batch
   }
 
   /**
@@ -218,46 +195,6 @@ class RecordCodec {
   }
 }
 
-/** Of a log with large records. */
-class LargeRecordCodec extends RecordCodec {
-  /**
-   * @param {Uint8Array} data
-   * @returns {Uint8Array} the same, escaped if it looks like a chunk
-   */
-  fitting (data) {
-    return this.fittingStored(data[0] === chunk.FIRST_BYTE && chunk.startsWithMagic(data, 0, data.length) ? chunk.escape(data) : data)
-  }
-
-  /**
-   * @param {Uint8Array} data
-   * @returns {Uint8Array}
-   */
-  fittingStored (data) {
-    const { blockSize } = this
-    const most = blockSize < chunk.MIN_BLOCK_SIZE ? layout.maxRecordSize(blockSize, this.checksum) : chunk.MAX_LENGTH
-    if (data.length > most) throw errors.tooLargeToSplit(this.filename, data.length, most, blockSize)
-    return data
-  }
-
-  /**
-   * @param {Buffer[]} records
-   * @returns {Buffer[]}
-   */
-  joined (records) {
-    return chunk.joinAll(records)
-  }
-}
-
-/**
- * @param {import('./options').Settings} settings
- * @param {string} filename for messages
- * @param {number} blockSize in bytes
- * @returns {RecordCodec}
- */
-function recordCodecOf (settings, filename, blockSize) {
-  return settings.large ? new LargeRecordCodec(settings, filename, blockSize) : new RecordCodec(settings, filename, blockSize)
-}
-
 /**
  * @param {unknown} data
  * @returns {data is Uint8Array} also if it is one of another realm (`vm`), whose classes are not this one's
@@ -266,4 +203,4 @@ function isBytes (data) {
   return data instanceof Uint8Array || isUint8Array(data)
 }
 
-module.exports = { RecordCodec, recordCodecOf }
+module.exports = { RecordCodec }

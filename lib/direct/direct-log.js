@@ -100,7 +100,7 @@ class DirectLog {
    * @throws flumelog:invalid if it cannot be a record
    */
   bytesOf (data) {
-    return this.#log.records.checked(typeof data === 'string' ? Buffer.from(data) : data)
+    return this.#log.records.checked(data)
   }
 
   /**
