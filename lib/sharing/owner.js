@@ -81,7 +81,8 @@ class Owner {
 
   /** @returns {Error | null} why FILE.meta does not say that the log is open: on a full disk, it is tried again for each client that comes */
   writeAgain () {
-    if (this.problem !== null) this.write()
+    // or that cannot be appended to it
+    if (this.problem !== null || this.clients.metadata.torn !== null) this.write()
     return this.problem
   }
 

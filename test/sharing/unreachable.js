@@ -49,6 +49,22 @@ tape('a record that was given up is not sent again to the next owner', async (t)
   t.deepEqual(await settled(valuesOf(client)), ['first', 'next'])
 })
 
+tape('a client gets in once FILE.meta can be written again, though its owner does nothing else', async (t) => {
+  const { world, process, client, opened, settled } = await shared({ sync: 'never' }, {})
+  await settled(client.append('first'))
+  let failures = 0
+  world.fault = (caller, name, [fd]) => {
+    if (caller !== process || name !== 'write' || caller.calls.files.get(fd).path !== '/log.meta.new') return null
+    failures++
+    return 'EIO'
+  }
+  const late = opened()
+  late.catch(() => {})
+  await world.run(() => failures > 0)
+  world.fault = () => null
+  t.deepEqual(await settled(valuesOf(await late)), ['first'])
+})
+
 tape('a client whose fsync fails while it takes over becomes the owner when it tries again', async (t) => {
   const { world, process, client, settled } = await shared({ sync: 'never' }, {})
   await settled(client.append('first'))
