@@ -32,7 +32,7 @@ const { giveName } = require('./new-log')
  * @property {string} id
  * @property {number} base
  * @property {string} log
- * @property {string | null} map path of the log whose offset map it gets; null: it gets none
+ * @property {Buffer | null} map file of its offset map; null: it has none
  * @property {number} blockSize of the log: a copy of less than a block does not tell it
  */
 
@@ -43,8 +43,29 @@ const { giveName } = require('./new-log')
  * @returns {Promise<Origin>} for a copy of it
  */
 async function originOf (io, name, blockSize) {
-  const own = await readOwn(io)
-  return { ...generationOf(own?.metadata), log: own?.metadata.log ?? randomUUID(), map: name, blockSize }
+  for (let before = null; ;) {
+    const own = await readOwn(io)
+    const generation = generationOf(own?.metadata)
+    const map = await readMap(name, generation.id)
+    // otherwise a compaction may have ended in between, which has left another map
+    if (map !== null || generation.id === before) return { ...generation, log: own?.metadata.log ?? randomUUID(), map, blockSize }
+    before = generation.id
+  }
+}
+
+/**
+ * @param {string} log its path
+ * @param {string} id of it
+ * @returns {Promise<Buffer | null>} the file of its offset map; null: it has none
+ */
+async function readMap (log, id) {
+  const found = await OffsetMap.open(log, id)
+  try {
+    // not by its name, which it may just be getting
+    return found && found.readFile()
+  } finally {
+    found?.close()
+  }
 }
 
 /**
@@ -149,15 +170,8 @@ async function describe (file, { id, base, log, blockSize }) {
  * @param {string} name of the copy of its offset map, which is durable afterwards, but for its name
  * @param {string} log whose mode and owner it gets
  */
-async function copyMap ({ id, map: source }, name, log) {
-  const found = source === null ? null : await OffsetMap.open(source, id)
-  if (found === null) return
-  try {
-    // not by its name, which it may just be getting
-    await writeFile(name, await fs.promises.stat(log), found.readFile())
-  } finally {
-    found.close()
-  }
+async function copyMap ({ map }, name, log) {
+  if (map !== null) await writeFile(name, await fs.promises.stat(log), map)
 }
 
 module.exports = { originOf, placeLog, replaceLog }

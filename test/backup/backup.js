@@ -12,6 +12,7 @@ const { SourceLog } = require('../../lib/backup/source-log')
 const { BlockLoader } = require('../../lib/read/block-loader')
 const { createLog, logBehind } = require('../../lib/log')
 const { settingsOf } = require('../../lib/options')
+const { OffsetMap } = require('../../lib/space/offset-map')
 const { MetadataFile } = require('../../lib/storage/metadata-file')
 const { pathFile } = require('../../lib/storage/path-file')
 const { noWatch } = require('../helpers/followers')
@@ -728,6 +729,29 @@ test('a later backup gives the offset map its name if a process was killed befor
   await log.append('later')
   await log.backup(name('backup'))
   t.deepEqual(filesIn(name('.')), before)
+  await log.close()
+})
+
+test('a backup has the offset map of its id, also if the log is compacted again before that is copied', async (t) => {
+  const name = testFolder(t)
+  const log = await open(name('log'))
+  await log.append(['first', 'second'])
+  await log.compact()
+  const { open: openMap } = OffsetMap
+  t.teardown(() => { OffsetMap.open = openMap })
+  let compacting = null
+  OffsetMap.open = async (...args) => {
+    compacting ??= log.compact()
+    await compacting
+    return openMap.call(OffsetMap, ...args)
+  }
+  await log.backup(name('backup'))
+  OffsetMap.open = openMap
+  const backup = await open(name('backup'))
+  const map = await openOffsetMap(name('backup'))
+  t.equal(map?.id, backup.id)
+  await map?.close()
+  await backup.close()
   await log.close()
 })
 
