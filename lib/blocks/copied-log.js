@@ -8,7 +8,16 @@ const { logBehind } = require('../log')
 const { OffsetMap } = require('../space/offset-map')
 const { LogBlocks } = require('./log-blocks')
 
-/** @typedef {{ id: string, previousId: string | null, at: (seq: number) => number | null, up: (seq: number) => number, down: (seq: number) => number, close: () => void }} Map where records are since a compaction */
+/**
+ * @typedef {object} Map where records are since a compaction
+ * @property {string} id
+ * @property {string | null} previousId
+ * @property {number} start of the log before: what was in front of this was trimmed
+ * @property {(seq: number) => number | null} at
+ * @property {(seq: number) => number} up
+ * @property {(seq: number) => number} down
+ * @property {() => void} close
+ */
 
 class CopiedLog extends LogBlocks {
   #log

@@ -86,6 +86,8 @@ async function write (log, filename, name, to, fields, work) {
   const place = { start: log.start, next: log.start, end: log.stats().size }
   const removeListener = copied.log.onCompact(() => {
     const map = /** @type {NonNullable<typeof copied.ownMap>} */ (copied.ownMap)
+    // what comes next was trimmed before: the next scan says so
+    if (place.next > 0 && place.next < map.start) return
     Object.assign(place, { start: map.up(place.start), next: map.up(place.next), end: map.up(place.end) })
   })
   try {

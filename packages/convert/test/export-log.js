@@ -149,6 +149,35 @@ test('all of a log is exported, also if it is compacted meanwhile', async (t) =>
   await writer.close()
 })
 
+test('an export fails if records are trimmed that it has not read, also if the log is compacted after that', async (t) => {
+  const name = testFolder(t)
+  const { writeAll } = OutFile.prototype
+  t.teardown(() => { OutFile.prototype.writeAll = writeAll })
+  for (const [first, isCompacted] of [[0, false], [0, true], [1, true], [4, true]]) {
+    const log = name(`log-${first}-${isCompacted}`)
+    const writer = await open(log, { sync: 'never' })
+    const seqs = []
+    for (let i = 0; i < 24; i++) seqs.push(await writer.append(Array.from({ length: 1000 }, (_, j) => Buffer.from(`{"number":${1000 * i + j},"text":"${'x'.repeat(1000)}"}`))))
+    const change = async () => {
+      await writer.trim({ lt: seqs[20] })
+      if (isCompacted) await writer.compact()
+    }
+    let writes = 0
+    let changed = null
+    // a slow disk
+    OutFile.prototype.writeAll = async function (...args) {
+      if (writes++ === first) changed = change()
+      await changed
+      await new Promise(resolve => setTimeout(resolve, 50))
+      return writeAll.apply(this, args)
+    }
+    t.equal(await codeOf(exportLog(log, name('out'), { to: 'ndjson' })), 'flumelog:trimmed', `at write ${first}${isCompacted ? ', and compacted' : ''}`)
+    await changed
+    await writer.close()
+  }
+  t.notOk(fs.existsSync(name('out')))
+})
+
 test('what an export that was killed has left is removed by the next one', async (t) => {
   const { world, open, settled, until, codeOf } = machine()
   const first = world.start()
