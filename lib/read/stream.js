@@ -361,8 +361,9 @@ class Stream {
    * @param {import('../space/offset-map').OffsetMap} map
    */
   move (map) {
-    this.oldEnd = map.up(this.oldEnd)
-    this.liveFrom = map.up(this.liveFrom)
+    // what comes from there on was trimmed: that is an error here, too
+    if (this.oldEnd >= map.start) this.oldEnd = map.up(this.oldEnd)
+    if (this.liveFrom >= map.start) this.liveFrom = map.up(this.liveFrom)
     if (this.max !== Infinity) this.max = map.down(this.max)
     this.cursor?.move(map)
   }

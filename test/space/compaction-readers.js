@@ -100,6 +100,30 @@ tape('at the moment when a read-only log goes on in the compacted file it shows 
   for (const opened of [log, reader, backup]) await opened.close()
 })
 
+for (const isCompacted of [false, true]) {
+  tape(`a live stream whose next records were trimmed${isCompacted ? ' before a compaction' : ''} ends with an error, or with \`fromStart\` goes on at the start`, async (t) => {
+    const log = await open(testFolder(t)('log'), { blockSize: 64 })
+    for (let n = 0; n < 10; n++) await log.append(`record ${n}`.padEnd(20))
+    const backward = log.stream({ live: true, reverse: true })
+    const backwardFromStart = log.stream({ live: true, reverse: true, fromStart: true })
+    for (const stream of [backward, backwardFromStart]) t.equal((await next(stream)).trim(), 'record 9')
+    const source = log.flumelog.stream({ old: false })
+    const seqs = []
+    for (let n = 10; n < 40; n++) seqs.push(await log.append(`record ${n}`.padEnd(20)))
+    const start = await log.trim({ lt: seqs[20] })
+    if (isCompacted) await log.compact()
+    let given
+    do given = await next(backward).catch(err => err.code)
+    while (/record [0-9] /.test(given))
+    t.equal(given, 'flumelog:trimmed')
+    t.equal(await codeOf(event((resolve) => source(null, resolve)).then((err) => { throw err })), 'flumelog:trimmed', 'one of new records that was not read yet')
+    do given = await next(backwardFromStart)
+    while (/record [0-9] /.test(given))
+    t.equal(given.trim(), `record ${10 + seqs.indexOf(start)}`)
+    await log.close()
+  })
+}
+
 tape('what was trimmed before a compaction is trimmed for a read-only log that has yet to go on in the compacted file', async (t) => {
   const file = testFolder(t)('log')
   const log = await open(file, SMALL)
