@@ -2,8 +2,8 @@
 
 // A log that the command shows. When its file was moved, deleted or truncated, the log there is opened again as soon as there is one.
 
-const fs = require('fs')
 const FlumeLog = require('flumelog-random-access-file')
+const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const { close } = require('flumelog-random-access-file/command')
 const { Handler } = require('./handler')
 
@@ -31,8 +31,8 @@ class ShownFile {
     const log = FlumeLog(this.file, { readOnly: true, large: true, cacheSize: CACHE_SIZE })
     await new Promise((resolve, reject) => log.onReady(err => err ? reject(err) : resolve(undefined)))
     const previous = this.handler
-    // another file has another number, and its records other offsets
-    this.handler = new Handler(log, this.options, { file: String(fs.statSync(this.file).ino), turns: this.turns })
+    // another file has another number, and its records other offsets; the path may lead to another one by now
+    this.handler = new Handler(log, this.options, { file: String(new CopiedLog(log).status().ino), turns: this.turns })
     if (previous !== null) await close(previous.log.log)
     return this
   }
