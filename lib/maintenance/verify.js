@@ -100,4 +100,4 @@ function addBlock (report, block) {
   tally(report.counts, buffer, end)
 }
 
-module.exports = { verify, verifyExtent, openExtent }
+module.exports = { verify, verifyExtent }

@@ -45,7 +45,7 @@ async function findVisibleEnd (io, read, filename, options) {
     const own = await readOwn(io)
     const size = await io.size()
     try {
-      const end = await endOf(io, read, filename, own, size, options)
+      const end = await endOf(read, filename, own, size, options)
       // otherwise a writer has opened or closed the log meanwhile, or deletes: what was read may not be acknowledged, or half-deleted
       if (isSame(own, await readOwn(io)) && (end.point?.isHeld || await io.size() >= size)) return end
     } catch (err) {
@@ -57,7 +57,6 @@ async function findVisibleEnd (io, read, filename, options) {
 }
 
 /**
- * @param {Io} io
  * @param {Read} read
  * @param {string} filename
  * @param {Own | null} own
@@ -65,7 +64,7 @@ async function findVisibleEnd (io, read, filename, options) {
  * @param {VisibleEndOptions} options
  * @returns {Promise<VisibleEnd>}
  */
-async function endOf (io, read, filename, own, size, options) {
+async function endOf (read, filename, own, size, options) {
   const point = openPoint(own)
   // one of a log that starts behind it is that of the file to which a compaction has moved the log since: as if
   // closed, this one has all that was acknowledged by then

@@ -56,4 +56,4 @@ function pagesOf (number, blockSize) {
   return { offset, length: Math.max(0, Math.floor(last / PAGE_SIZE) * PAGE_SIZE - offset) }
 }
 
-module.exports = { pagesOf, punchHead, writePatch }
+module.exports = { punchHead, writePatch }

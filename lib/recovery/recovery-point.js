@@ -16,7 +16,6 @@ const BACKUP = 'backup '
  * @property {import('../format/deletions').Deletion[]} deletions that the file may not have yet, in the order in which they were made
  * @property {number} start of the log
  * @property {number} freed up to here the blocks before `start` are known to be zeros
- * @property {string} id another one when the log was opened, deletions were recorded, or the log was trimmed
  * @property {string} version of FILE.meta
  * @property {string} generation another one after each compaction
  * @property {string} writer another one each time the log is opened
@@ -77,7 +76,7 @@ function generationOf (own) {
 function pointOf ({ id: generation, end, blockSize, deletions, start, freed, writer, dropped, clients }, version, published, isHeld) {
   // what is published of another file is less
   const acknowledged = published === null ? null : Math.max(published, end)
-  return { offset: end, blockSize, deletions, start, freed, id: `${version}@${start}`, version, generation, writer, dropped, acknowledged, clients, isHeld }
+  return { offset: end, blockSize, deletions, start, freed, version, generation, writer, dropped, acknowledged, clients, isHeld }
 }
 
 module.exports = { BACKUP, FIRST_ID, generationOf, openPoint, pointOf, readOwn, readPoint }

@@ -344,7 +344,7 @@ async function finish (imported, original, unfinished, target, given, settings, 
  * @param {Work} work
  * @throws flumelog:corrupt
  */
-async function mustBeAsRead ({ format, records, bytes, size, digest }, unfinished, { large, keepDeleted }, work) {
+async function mustBeAsRead ({ records, bytes, size, digest }, unfinished, { large }, work) {
   const onprogress = work.begin('check')
   onprogress(0, size)
   const { size: found } = await fs.promises.stat(unfinished)

@@ -294,4 +294,4 @@ function forJson (key, value) {
   return value instanceof Set ? [...value] : value
 }
 
-module.exports = { Decoder, ENCODINGS, lineOf, textOf }
+module.exports = { Decoder, lineOf, textOf }
