@@ -119,8 +119,7 @@ class RecordCodec {
    * @returns {Uint8Array} the same; with large records, escaped if it looks like a chunk
    */
   fitting (data) {
-    const looksLikeChunk = this.large && data[0] === chunk.FIRST_BYTE && chunk.startsWithMagic(data, 0, data.length)
-    return this.fittingStored(looksLikeChunk ? chunk.escape(data) : data)
+    return this.fittingStored(this.large ? chunk.escape(data) : data)
   }
 
   /**

@@ -133,11 +133,12 @@ function isIntact (data) {
 }
 
 /**
- * @param {Uint8Array} data a record that starts with the magic
- * @returns {Buffer} how it is stored
+ * @template {Uint8Array} D
+ * @param {D} data as it is appended
+ * @returns {D | Buffer} as it is stored: the same, unless it starts with the magic
  */
 function escape (data) {
-  return Buffer.concat([MAGIC, Uint8Array.of(ESCAPED), data])
+  return data[0] === FIRST_BYTE && startsWithMagic(data, 0, data.length) ? Buffer.concat([MAGIC, Uint8Array.of(ESCAPED), data]) : data
 }
 
 /**
@@ -167,8 +168,6 @@ class Splitter {
     this.written = 0
     /** Chunks that are written. */
     this.count = 0
-    /** Bytes of these, without their lengths. */
-    this.stored = 0
     this.isDone = false
   }
 
@@ -201,7 +200,6 @@ class Splitter {
     block.writeUInt32LE(crc32(block.subarray(start + CHECKED, start + size)), start + CHECKSUM)
     layout.writeLength(block, start + size, size)
     this.count++
-    this.stored += size
     this.isDone = isLast
     return start + size + layout.LENGTH_SIZE
   }
@@ -290,7 +288,6 @@ module.exports = {
   LAST_HEADER,
   MAX_LENGTH,
   MIN_BLOCK_SIZE,
-  startsWithMagic,
   kindAt,
   kindOf,
   isContinuation,

@@ -62,15 +62,14 @@ class NewLog {
    */
   add (data, old) {
     this.digest.add(data)
-    const isEscaped = this.large && data[0] === chunk.FIRST_BYTE && chunk.startsWithMagic(data, 0, data.length)
-    const stored = isEscaped ? chunk.escape(data) : data
+    const stored = this.large ? chunk.escape(data) : data
     if (stored.length > this.most) return this.addLarge(stored, old)
     if (!layout.fits(this.blockSize, true, this.end % this.blockSize, stored.length)) {
       this.end += this.blockSize - this.end % this.blockSize
       this.expected = -1
     }
     if (old !== this.expected) this.onmapped(old, this.end)
-    this.expected = isEscaped ? -1 : old + data.length + this.frame
+    this.expected = stored !== data ? -1 : old + data.length + this.frame
     this.batch.push(stored)
     this.bytes += stored.length
     this.lastSeq = this.end
