@@ -3,6 +3,8 @@
 // Notices that the owner of a log does not answer, while calls wait for it: it may be
 // stopped, or busy with something else, and not be gone.
 
+const { SingleTimer } = require('../clock')
+
 /**
  * @typedef {object} Listeners
  * @property {() => void} onquiet it has said nothing for a while: asks it
@@ -23,9 +25,7 @@ class Silence {
     /** When the owner has said something last, or nothing could be heard yet. */
     this.heardAt = 0
     this.expectedAt = 0
-    /** @type {import('../clock').Timer | null} */
-    this.timer = null
-    this.check = this.check.bind(this)
+    this.timer = new SingleTimer(clock, () => this.check())
   }
 
   /** The owner has said something; or its connection is gone, and there must be time for another one. */
@@ -35,19 +35,15 @@ class Silence {
 
   /** @param {boolean} isWaiting whether calls wait for the owner */
   watch (isWaiting) {
-    if (isWaiting === (this.timer !== null)) return
-    if (isWaiting) {
-      this.heard()
-      this.start()
-    } else {
-      this.clock.clearTimeout(this.timer)
-      this.timer = null
-    }
+    if (isWaiting === this.timer.isRunning) return
+    if (!isWaiting) return this.timer.stop()
+    this.heard()
+    this.start()
   }
 
   start () {
     this.expectedAt = this.clock.now() + this.pause
-    this.timer = this.clock.setTimeout(this.check, this.pause)
+    this.timer.start(this.pause, true)
   }
 
   check () {
