@@ -121,7 +121,8 @@ class RecordReader {
   give (data, seq, cb) {
     let value
     try {
-      value = this.valueOf(data, seq)
+      if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
+      value = this.decoded(data, seq)
     } catch (err) {
       return process.nextTick(cb, err)
     }
@@ -144,16 +145,6 @@ class RecordReader {
     const position = seq - block.number * this.blocks.blockSize
     if (!block.startsAt(position)) throw block.isHole ? errors.deleted(this.filename, seq) : errors.noRecordStarts(this.filename, seq)
     return block.dataAt(position)
-  }
-
-  /**
-   * @param {Buffer} data
-   * @param {number} seq
-   * @throws flumelog:deleted, flumelog:corrupt
-   */
-  valueOf (data, seq) {
-    if (!layout.isStorable(data)) throw errors.deleted(this.filename, seq)
-    return this.decoded(data, seq)
   }
 
   /**

@@ -279,12 +279,8 @@ class Stream {
     }
     this.waiting = cb
     if (found === WAITING) return false
-    if (found === FAILED) {
-      this.finish(cursor.error)
-      return false
-    }
-    if (!this.live || (!cursor.reverse && found !== AT_END)) {
-      this.finish(true)
+    if (found === FAILED || !this.live || (!cursor.reverse && found !== AT_END)) {
+      this.finish(found === FAILED ? cursor.error : true)
       return false
     }
     if (cursor.reverse) {

@@ -24,7 +24,8 @@ async function findStart (read, end, blockSize) {
   const isTrimmed = async (/** @type {number} */ number) => isZeros(await read(number * blockSize, Math.min(blockSize, end - number * blockSize)))
   // two bytes tell it of nearly every log that was not trimmed
   if (last < 2 || !isHoleLength(layout.readLength(await read(0, layout.LENGTH_SIZE), 0), blockSize)) return 0
-  if (!isValidHole(await read(0, blockSize)) || !await isTrimmed(1)) return 0
+  const first = await read(0, blockSize)
+  if (findProblem(first, true) !== null || !isHole(first) || !await isTrimmed(1)) return 0
   for (let high = last; ;) {
     let low = 1
     while (high - low > 1) {
@@ -49,14 +50,6 @@ async function dataBefore (isTrimmed, number) {
     if (!await isTrimmed(number - distance)) return number - distance
   }
   return -1
-}
-
-/**
- * @param {Buffer} block a whole block
- * @returns {boolean}
- */
-function isValidHole (block) {
-  return findProblem(block, true) === null && isHole(block)
 }
 
 module.exports = { findStart }
