@@ -55,8 +55,6 @@ class Sharing {
       onacknowledged: (end, seq) => this.acknowledged(end, seq),
       whenSeen: (cb) => this.whenSeen(cb)
     }, settings.large)
-    /** Of a client. @type {import('../read/follower').Follower | null} */
-    this.follower = null
     /** @type {Connection | null} */
     this.connection = null
     /** @type {Owner | null} */
@@ -91,6 +89,10 @@ class Sharing {
       await this.io.close().catch(() => {})
       throw err
     }
+  }
+
+  get follower () {
+    return this.opened?.follower ?? null
   }
 
   get lastSeq () {
@@ -272,7 +274,6 @@ class Sharing {
         onfailure: (err) => this.role === null ? this.forgetOpened() : this.fail(err)
       }
     })
-    this.follower = opened.follower
     this.remote.lastSeq = opened.follower.lastSeq
     this.opened = { ...opened, writer: this.remote, sharing: this, cut: null, recovered: 0 }
   }
@@ -281,7 +282,6 @@ class Sharing {
   forgetOpened () {
     this.follower?.close()
     this.opened = null
-    this.follower = null
   }
 
   /**
@@ -402,7 +402,6 @@ class Sharing {
     const wasClient = this.role === 'client'
     this.owner = owner
     this.role = 'owner'
-    this.follower = null
     owner.serve(() => { if (wasClient) adopt(remote, this.clientId, owner.server) })
     this.updateHold()
     listeners.onrole()
