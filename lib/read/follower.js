@@ -67,7 +67,7 @@ class Follower {
     this.isDisturbed = false
     /** Called when a poll that began later is done. @type {Array<(err: Error | null) => void>} */
     this.waiting = []
-    /** @type {import('../storage/watch').Watch | null} */
+    /** @type {import('../storage/watch').FileWatch | null} */
     this.watch = null
   }
 

@@ -13,7 +13,7 @@ const { locate } = require('./location')
 const { MetadataFile } = require('./metadata-file')
 const { OpenedFile } = require('./opened-file')
 const { SyncIoBudget } = require('./sync-io')
-const { watch } = require('./watch')
+const { FileWatch } = require('./watch')
 
 /** Bytes of the blocks that a file's status counts, on all platforms. */
 const STAT_BLOCK_SIZE = 512
@@ -44,7 +44,7 @@ const STAT_BLOCK_SIZE = 512
  * @property {(cb: Done) => void} sync makes durable what was written before the call
  * @property {import('./metadata-file').MetadataFile} metadata
  * @property {(cb: Done) => void} checkPath gives `flumelog:replaced` if the path no longer leads to the open file; may call back at once
- * @property {(onchange: () => void) => import('./watch').Watch} watch tells when the file has changed
+ * @property {(onchange: () => void) => import('./watch').FileWatch} watch tells when the file has changed
  * @property {import('./location').Location} location
  * @property {() => boolean} tryLock takes the lock that excludes other writers, if none has it
  * @property {() => void} unlock
@@ -112,7 +112,7 @@ function pathFile (filename, { readOnly, lock, blocking = true }) {
       opened.unlock()
       calls.giveUpRecovery()
     },
-    watch: (onchange) => watch(location.path, `${location.path}.meta`, onchange, systemClock),
+    watch: (onchange) => new FileWatch(location.path, `${location.path}.meta`, onchange, systemClock),
     io: {
       metadata,
       open: () => opened.open(),

@@ -12,15 +12,6 @@ const POLL_INTERVAL = 50
 /** Bun drops an event that comes up to 2 ms after one of the same kind, and Deno starts to watch late: the last change of all may be missed. */
 const MISSES_EVENTS = process.versions.bun !== undefined || process.versions.deno !== undefined
 
-/**
- * @typedef {object} Watch
- * @property {(isHeld: boolean) => void} hold while it is held, watching keeps the process alive
- * @property {() => void} metadataReplaced FILE.meta was replaced or removed: watches the current one, if
- *   there is one. What was published to it before this call is not reported
- * @property {() => void} logReplaced the same for the log
- * @property {() => void} stop
- */
-
 class FileWatch {
   /**
    * @param {string} filename the log's
@@ -73,6 +64,7 @@ class FileWatch {
     this.startTimer()
   }
 
+  /** FILE.meta was replaced or removed: watches the current one, if there is one. What was published to it before this call is not reported. */
   metadataReplaced () {
     this.metadataWatcher?.close()
     this.metadataWatcher = this.stopped ? null : this.watch(this.metadataName)
@@ -88,7 +80,7 @@ class FileWatch {
     this.onchange()
   }
 
-  /** @param {boolean} isHeld whether a caller waits for changes */
+  /** @param {boolean} isHeld whether a caller waits for changes: watching keeps the process alive */
   hold (isHeld) {
     if (isHeld === this.isHeld) return
     this.isHeld = isHeld
@@ -104,15 +96,4 @@ class FileWatch {
   }
 }
 
-/**
- * @param {string} filename the log's
- * @param {string} metadataName that of its FILE.meta
- * @param {() => void} onchange
- * @param {import('../clock').Clock} clock
- * @returns {Watch}
- */
-function watch (filename, metadataName, onchange, clock) {
-  return new FileWatch(filename, metadataName, onchange, clock)
-}
-
-module.exports = { watch }
+module.exports = { FileWatch }

@@ -5,7 +5,7 @@
 
 const test = require('tape')
 const fs = require('fs')
-const { watch } = require('../../lib/storage/watch')
+const { FileWatch } = require('../../lib/storage/watch')
 const { testFolder } = require('../helpers/folder')
 const { event } = require('../helpers/reading')
 const { runtime } = require('../helpers/runtime')
@@ -39,7 +39,7 @@ function watched (t, folder = testFolder(t)) {
   const point = folder('log.meta')
   fs.writeFileSync(log, 'log')
   const found = { log, point, folder, changes: 0, clock: manualClock() }
-  found.watch = watch(log, point, () => { found.changes++ }, found.clock)
+  found.watch = new FileWatch(log, point, () => { found.changes++ }, found.clock)
   t.teardown(() => found.watch.stop())
   /** Resolves when a change has been told that comes from here. */
   found.toldOf = async (change) => {
