@@ -4,16 +4,8 @@
 
 /** @typedef {import('./log').Log} Log */
 
-/** @type {WeakMap<object, Log>} */
+/** By the members that callers have. @type {WeakMap<object, Log>} */
 const logs = new WeakMap()
-
-/**
- * @param {object} members that callers have
- * @param {Log} log
- */
-function putBehind (members, log) {
-  logs.set(members, log)
-}
 
 /**
  * @param {unknown} members what `createLog` has returned, or anything else
@@ -23,4 +15,4 @@ function logBehind (members) {
   return logs.get(/** @type {object} */ (members))
 }
 
-module.exports = { logBehind, putBehind }
+module.exports = { logBehind, logs }

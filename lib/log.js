@@ -11,7 +11,7 @@ const { callAll, callBack, mustBeFunction, optional, promised } = require('./cal
 const { format } = require('./format-value')
 const { Appending } = require('./appending')
 const { NamedCursors } = require('./cursors/named-cursors')
-const { logBehind, putBehind } = require('./log-behind')
+const { logBehind, logs } = require('./log-behind')
 const { Opening, Open, Refusing } = require('./log-states')
 const { openInMode } = require('./opening')
 const { RecordCodec } = require('./record-codec')
@@ -505,7 +505,7 @@ function createLog (file, settings, clock = systemClock) {
     close: (cb) => log.close(cb),
     stats: () => statsOf(log.file, log.state.opened, log.state.appender, log.streams.size)
   }
-  putBehind(members, log)
+  logs.set(members, log)
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
     blockSize: replaceable('blockSize', () => log.records.blockSize),

@@ -80,11 +80,6 @@ class CopiedLog extends LogBlocks {
     return this.#log.settings.shared
   }
 
-  /** Whether large records are put together, which are stored in chunks. */
-  get large () {
-    return this.#log.settings.large
-  }
-
   // How it changes
 
   /** @returns {Promise<void>} resolves when they see what another process has published by now */

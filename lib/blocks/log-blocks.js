@@ -106,7 +106,7 @@ class LogBlocks {
 
   /** Whether large records are put together, which are stored in chunks. */
   get large () {
-    return this.#blocks.large
+    return this.#log.settings.large
   }
 
   /** Whether checksums are verified. */
