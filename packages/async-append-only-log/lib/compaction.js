@@ -37,6 +37,8 @@ class Compaction {
     this.queue = []
     /** Streams that do. @type {Array<() => void>} */
     this.streams = []
+    /** Live streams that were there when it started, and have got all. @type {import('./stream').Stream[]} */
+    this.live = []
   }
 
   /** The log is open. */
@@ -85,6 +87,7 @@ class Compaction {
 
   start () {
     this.isRunning = true
+    this.live = this.store.streams.filter(stream => stream.live)
     if (this.progress.value.done) this.progress.set({ percent: 0, done: false })
     // on a stack of its own: jitdb expects what it schedules then to run before what a promise of `compact` leads to
     this.run().then(result => process.nextTick(() => this.end(null, result)), err => process.nextTick(() => this.end(err, NOTHING)))
@@ -177,6 +180,7 @@ class Compaction {
     let { sizeDiff } = result
     if (err !== null && this.isResumed) sizeDiff = 1
     if (store.failure === null && this.followMove(err)) sizeDiff = Math.max(1, sizeDiff)
+    this.live = []
     if (!this.progress.value.done) this.progress.set({ ...result, sizeDiff, percent: 1, done: true })
     // one that was resumed and failed has not ended
     if (store.failure === null && !(err !== null && this.isResumed)) this.removeMarker()
@@ -196,7 +200,7 @@ class Compaction {
     if (err === null) store.deletions.reset()
     if (records.shift === shift) return false
     for (const { progress } of store.instances) progress.moved(records.lastOffset)
-    for (const stream of store.streams) if (stream.live) stream.move()
+    for (const stream of this.live) stream.move()
     return true
   }
 

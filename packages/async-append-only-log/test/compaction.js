@@ -175,6 +175,22 @@ tape('streams that are started meanwhile give the records with the offsets that 
   await close()
 })
 
+tape('live streams that are started meanwhile give what there is afterwards, within their bounds, then what is appended', async (t) => {
+  const { log, compact, store, close } = await filled(t, 12, [0])
+  const all = []
+  const bounded = []
+  const compacted = compact()
+  await new Promise(resolve => log.compactionProgress(({ done }) => { if (!done) resolve() }))
+  log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { all.push(value[0]) } })
+  log.stream({ live: true, lt: 20 }).pipe({ paused: false, write: ({ value }) => { bounded.push(value[0]) } })
+  t.deepEqual(all, [])
+  await compacted
+  await store(record(13))
+  t.deepEqual(all, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+  t.deepEqual(bounded, [2, 3])
+  await close()
+})
+
 tape('a compaction that was interrupted is done when the log is opened again, and says so, also if only its end was not told', async (t) => {
   const { file, log, close } = await filled(t, 12, [0])
   t.deepEqual(log.compactionProgress.value, IDLE)
