@@ -55,14 +55,19 @@ class Compaction {
       return
     }
     this.starting.push(cb)
-    if (this.store.streams.some(stream => stream.live && stream.isBounded)) this.cancel(errors.boundedStream())
-    else this.startIfPossible()
+    this.startIfPossible()
+  }
+
+  /** Whether there is a stream whose bound says nothing once offsets have changed. */
+  get isRefused () {
+    return this.store.streams.some(stream => stream.live && stream.isBounded)
   }
 
   /** Called whenever a stream has ended, or has got all. */
   startIfPossible () {
     if (this.starting.length === 0 || this.isPreparing || this.isRunning) return
     const { store } = this
+    if (this.isRefused) return this.cancel(errors.boundedStream())
     if (!store.streams.every(stream => stream.isDone)) return
     this.isPreparing = true
     store.drainAll((err) => {
@@ -73,7 +78,7 @@ class Compaction {
         for (const { progress } of store.instances) progress.catchUp()
         this.isPreparing = false
         // what came meanwhile
-        if (!store.isDrained || store.deletions.isDirty || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
+        if (!store.isDrained || store.deletions.isDirty || this.isRefused || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
         this.start()
       })
     })

@@ -163,7 +163,6 @@ class Stream {
     this.cursor?.stop()
     this.cursor = null
     this.min = (this.instance.progress.since.value ?? -1) + 1
-    this.max = Infinity
   }
 
   stop () {

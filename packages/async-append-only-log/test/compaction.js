@@ -166,6 +166,27 @@ tape('it is refused while a live stream has an upper bound', async (t) => {
   await close()
 })
 
+tape('it is refused, too, if such a stream is opened while it waits', async (t) => {
+  const { log, compact, append, onDrain, close } = await filled(t, 3, [1])
+  for (const waitsForStream of [true, false]) {
+    const sink = { paused: true, write () {} }
+    const other = log.stream({})
+    if (waitsForStream) other.pipe(sink)
+    else other.abort()
+    await append(record(4))
+    const compacted = compact().then(() => 'done', err => err.message)
+    const bounded = log.stream({ live: true, gt: 1000, lt: 2000 })
+    bounded.pipe({ paused: false, write () {}, end () {} })
+    if (waitsForStream) other.abort()
+    t.match(await compacted, /^Compaction cannot run/)
+    bounded.abort()
+    await onDrain()
+  }
+  await compact()
+  t.equal((await collect(log)).length, 4)
+  await close()
+})
+
 tape('streams that are started meanwhile give the records with the offsets that they have afterwards', async (t) => {
   const { log, compact, close } = await filled(t, 12, [0])
   const compacted = compact()
