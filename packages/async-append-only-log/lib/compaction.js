@@ -67,6 +67,7 @@ class Compaction {
   startIfPossible () {
     if (this.starting.length === 0 || this.isPreparing || this.isRunning) return
     const { store } = this
+    if (store.isLeft) return
     if (this.isRefused) return this.cancel(errors.boundedStream())
     if (!store.streams.every(stream => stream.isDone)) return
     this.isPreparing = true
@@ -78,7 +79,7 @@ class Compaction {
         for (const { progress } of store.instances) progress.catchUp()
         this.isPreparing = false
         // what came meanwhile
-        if (!store.isDrained || store.deletions.isDirty || this.isRefused || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
+        if (store.isLeft || !store.isDrained || store.deletions.isDirty || this.isRefused || !store.streams.every(stream => stream.isDone)) return this.startIfPossible()
         this.start()
       })
     })

@@ -182,7 +182,8 @@ class Instance {
       if (err) end(err)
       // appended by callbacks of the same drain
       else if (!this.progress.isDrained) drain()
-      else store.deletions.whenFlushed(end)
+      // one that this call was not put behind, since it was not running yet
+      else store.deletions.whenFlushed((err) => store.compaction.isRunning ? drain() : end(err))
     })
     store.whenOpen(() => end(null), drain)
   }

@@ -144,6 +144,11 @@ class Store {
     else this.deletions.del(offset + this.records.shift, offset, cb)
   }
 
+  /** Whether nobody makes calls any more: it is being closed. */
+  get isLeft () {
+    return [...this.instances].every(({ isEnded }) => isEnded)
+  }
+
   /** Of all instances. @returns {import('./stream').Stream[]} */
   get streams () {
     return [...this.instances].flatMap(({ streams }) => [...streams])

@@ -196,6 +196,34 @@ tape('streams that are started meanwhile give the records with the offsets that 
   await close()
 })
 
+tape('one that waits for a stream when the log is closed is not started any more', async (t) => {
+  const { file, log, close } = await filled(t, 12, [0])
+  log.stream({}).pipe({ paused: true, write () {} })
+  const codes = []
+  log.compact((err) => codes.push(err?.code))
+  await close()
+  t.deepEqual(codes, ['flumelog:closed'])
+  t.notOk(fs.existsSync(file + '.compaction'))
+})
+
+tape('`close` waits for one that starts when all is stored', async (t) => {
+  const { file, log, append, close } = await filled(t, 12, [0])
+  const order = []
+  const { writeFile } = fs.promises
+  t.teardown(() => { fs.promises.writeFile = writeFile })
+  // as on a slow disk
+  fs.promises.writeFile = (...args) => new Promise(resolve => setTimeout(resolve, 20)).then(() => writeFile(...args))
+  await append(record(13))
+  log.compact((err) => order.push(err?.code ?? 'compact'))
+  await close()
+  order.push('close')
+  t.deepEqual(order, ['compact', 'close'])
+  t.notOk(fs.existsSync(file + '.compaction'))
+  const again = openLog(file, { blockSize: BLOCK_SIZE })
+  t.equal((await again.collect()).length, 12)
+  await again.close()
+})
+
 tape('live streams that are started meanwhile give what there is afterwards, within their bounds, then what is appended', async (t) => {
   const { log, compact, store, close } = await filled(t, 12, [0])
   const all = []
