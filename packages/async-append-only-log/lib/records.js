@@ -109,7 +109,7 @@ class Records {
    */
   dataNow (offset) {
     const { store, log } = this
-    const isPlain = store.failure === null && this.shift === log.base && store.deletions.pending.size === 0
+    const isPlain = typeof offset === 'number' && store.failure === null && this.shift === log.base && store.deletions.pending.size === 0
     return isPlain ? log.getNow(offset + this.shift) : null
   }
 

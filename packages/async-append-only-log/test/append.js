@@ -175,6 +175,8 @@ tape('offsets that are none, and deleted records, have the codes of async-append
   const problemAt = (offset) => new Promise(resolve => log.get(offset, (err) => resolve([err.message, err.code])))
   t.deepEqual(await problemAt(NaN), ['Offset NaN is not a number', 'ERR_AAOL_INVALID_OFFSET'])
   t.deepEqual(await problemAt('0'), ['Offset 0 is not a number', 'ERR_AAOL_INVALID_OFFSET'])
+  t.deepEqual(await problemAt(null), ['Offset null is not a number', 'ERR_AAOL_INVALID_OFFSET'])
+  t.deepEqual(await problemAt(false), ['Offset false is not a number', 'ERR_AAOL_INVALID_OFFSET'])
   t.deepEqual(await problemAt(-1), ['Offset -1 is negative', 'ERR_AAOL_INVALID_OFFSET'])
   t.deepEqual(await problemAt(19), ['Offset 19 is beyond log size 19', 'ERR_AAOL_OFFSET_OUT_OF_BOUNDS'])
   t.deepEqual(await problemAt(3), ['No record starts at offset 3', 'ERR_AAOL_INVALID_OFFSET'])
