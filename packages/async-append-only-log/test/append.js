@@ -193,6 +193,23 @@ tape('a log that cannot be opened gives its error to every call, and ends stream
   t.equal(await close().then(() => 'done', err => err.code), 'EISDIR')
 })
 
+tape('a log that could not be opened, or whose write has failed, can be opened again, without a close of the one before', async (t) => {
+  const file = testFolder(t)('log')
+  fs.mkdirSync(file)
+  const first = openLog(file)
+  t.equal(await first.append(A).then(() => 'done', err => err.code), 'EISDIR')
+  fs.rmdirSync(file)
+  const second = openLog(file)
+  await second.store(A)
+  await second.append(B)
+  storeFor(file, {}).log.sync = (cb) => process.nextTick(cb, Object.assign(new Error('no space'), { code: 'ENOSPC' }))
+  t.equal(await second.onDrain().then(() => 'done', err => err.code), 'ENOSPC')
+  const third = openLog(file)
+  t.deepEqual((await third.collect({ offsets: false }))[0], A)
+  t.equal(await second.append(A).then(() => 'done', err => err.code), 'ENOSPC')
+  for (const { close } of [first, second, third]) await close().catch(() => {})
+})
+
 tape('a write that fails is told to `onDrain`, and to every call after it; if nobody waits there, it is thrown', async (t) => {
   const folder = testFolder(t)
   for (const isWaiting of [true, false]) {
