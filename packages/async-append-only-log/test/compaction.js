@@ -226,17 +226,28 @@ tape('`close` waits for one that starts when all is stored', async (t) => {
 
 tape('live streams that are started meanwhile give what there is afterwards, within their bounds, then what is appended', async (t) => {
   const { log, compact, store, close } = await filled(t, 12, [0])
-  const all = []
-  const bounded = []
   const compacted = compact()
   await new Promise(resolve => log.compactionProgress(({ done }) => { if (!done) resolve() }))
-  log.stream({ live: true }).pipe({ paused: false, write: ({ value }) => { all.push(value[0]) } })
-  log.stream({ live: true, lt: 20 }).pipe({ paused: false, write: ({ value }) => { bounded.push(value[0]) } })
-  t.deepEqual(all, [])
+  /** What a stream gives until the record with that number. */
+  const given = (options, last) => {
+    const numbers = []
+    const over = new Promise(resolve => log.stream({ live: true, ...options }).pipe({
+      paused: false,
+      write ({ value: [number] }) {
+        numbers.push(number)
+        if (number === last) resolve()
+      }
+    }))
+    return { numbers, over }
+  }
+  const all = given({}, 13)
+  const bounded = given({ lt: 20 }, 3)
+  t.deepEqual(all.numbers, [])
   await compacted
   await store(record(13))
-  t.deepEqual(all, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
-  t.deepEqual(bounded, [2, 3])
+  await Promise.all([all.over, bounded.over])
+  t.deepEqual(all.numbers, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+  t.deepEqual(bounded.numbers, [2, 3])
   await close()
 })
 
