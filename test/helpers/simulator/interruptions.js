@@ -557,14 +557,15 @@ class Round {
     if (model === this.logs[0]) this.compactions++
     const isByClient = log.flumelog.role === 'client'
     const before = new Map(isByClient || model.id !== log.flumelog.id ? [] : model.seqs)
-    const made = model.add({ id: null, formerId: log.flumelog.id, previousId: isByClient ? undefined : log.flumelog.id, records: model.current.records, before })
+    const former = model.current
+    const made = model.add({ id: null, formerId: log.flumelog.id, previousId: isByClient ? undefined : log.flumelog.id, records: former.records, before })
     const acknowledged = model.acknowledged('there', 'gone')
     try {
       const known = model.known()
       await log.compact()
       if (!process.isAlive) return
       model.confirm(acknowledged)
-      model.replaceBy(made)
+      model.replaceBy(made, former)
       Object.assign(model, { current: made, id: log.flumelog.id, seqs: new Map(), isBusy: false })
       await this.observe(process, model, log, known)
     } catch (err) {
@@ -595,7 +596,7 @@ class Round {
       for (const [text, state] of known) if (made.records.get(text) === 'appended' && model.current.records.get(text) === state) made.records.set(text, state)
       // what only an earlier backup had
       for (const text of made.records.keys()) if (known.get(text) === 'gone' || !model.current.records.has(text)) made.records.set(text, 'gone')
-      target.replaceBy(made)
+      target.replaceBy(made, target.current)
       target.isBusy = false
     } catch (err) {
       if (!process.isAlive) return
@@ -632,7 +633,7 @@ class Round {
       await process.require('./maintenance').restore(backup.path, target.path, { force: true })
       if (!process.isAlive) return
       world.note(`process ${process.pid}: restored`)
-      target.replaceBy(made)
+      target.replaceBy(made, target.current)
     } catch (err) {
       if (!process.isAlive) return
       world.note(`process ${process.pid}: ${err.code ?? err.stack} ${err.message}`)

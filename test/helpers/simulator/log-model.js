@@ -194,9 +194,12 @@ class LogModel {
     return added
   }
 
-  /** @param {Variant} variant that was added, and has replaced all others */
-  replaceBy (variant) {
-    this.former.push(this.current)
+  /**
+   * @param {Variant} variant that was added, and has replaced all others
+   * @param {Variant | null} former the one that was there when that began: another process may have found the new one since
+   */
+  replaceBy (variant, former) {
+    if (former !== null) this.former.push(former)
     this.variants = [variant]
     this.mayBeAbsent = false
   }
