@@ -6,9 +6,9 @@
 //     node test/run.js [NAME ...] [--all] [--package NAME] [--thorough] [--again]
 //
 // runs the files of the core whose names contain one of the names; with `--package`, those of a package; with `--all`, those of the core
-// and of all packages, whose names start with the package's, and those about what is packed and documented. With `--thorough`, random tests repeat more; with `--again`, the
+// and of all packages, whose names start with the package's, and those about what is packed and documented. With `--thorough`, random tests repeat more; with `--again`, and on Bun and Deno, the
 // files whose result is the same on each runtime are not run. `TEST_TIMEOUT` is the number of seconds after which a file is
-// killed. On Bun and Deno, the files in left-out.json are not run, for the reasons given there, unless they are named.
+// killed. What is not run, and why, is in left-out.json; a file that is named is run.
 
 const { spawn } = require('child_process')
 const fs = require('fs')
@@ -48,11 +48,12 @@ const FIRST = [
 const NO_TESTS = ['helpers', 'types']
 
 const lists = require('./left-out.json')
-/** Files, and why they are not run. @type {Record<string, string>} */
-const leftOut = { ...(all ? {} : lists.unlessAll), ...(again ? lists.again : {}), ...lists[runtime] }
+/** Why files are not run, and which. @type {Array<[string, string[]]>} */
+const leftOut = [all ? {} : lists.unlessAll, again || !isNode ? lists.again : {}, lists[runtime] ?? {}].flatMap(list => Object.entries(list))
+const leftOutFiles = new Set(leftOut.flatMap(([, files]) => files))
 const packages = own !== undefined ? [own] : all ? fs.readdirSync(path.join(ROOT, 'packages')) : []
 const files = [...(own === undefined ? testsIn(__dirname) : []), ...packages.flatMap(name => testsIn(path.join(ROOT, 'packages', name, 'test')).map(file => path.join(name, file)))]
-  .filter(file => names.length === 0 ? leftOut[slashed(file)] === undefined : names.some(name => file.includes(name)))
+  .filter(file => names.length === 0 ? !leftOutFiles.has(slashed(file)) : names.some(name => file.includes(name)))
   .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
 const counts = { passed: 0, failed: 0 }
 let running = 0
@@ -62,7 +63,7 @@ if (files.length === 0) {
   process.exitCode = 1
 }
 if (isNode) bundleTape()
-if (names.length === 0) for (const [file, reason] of Object.entries(leftOut)) console.log(`# ${file} is left out: ${reason}`)
+if (names.length === 0) for (const [reason, files] of leftOut) console.log(`# left out, ${reason}: ${files.join(', ')}`)
 startMore()
 
 /**
