@@ -102,6 +102,8 @@ class Round {
       ...(random() < 0.2 ? { checksum: false } : {}),
       ...(random() < 0.3 ? { large: true } : {})
     }
+    /** Whether all records have the same size: what one process has truncated, the next one may fill exactly. */
+    this.isUniform = random() < 0.3
     this.cursor = new CursorModel('mailer', nameOf)
     /** Compactions of the first log that were started: two of them may lose the cursor. */
     this.compactions = 0
@@ -411,7 +413,8 @@ class Round {
   /** @param {number} [most] bytes */
   newText (most) {
     const { random, options: { blockSize, large } } = this
-    most ??= large && random() < 0.2 ? 3 * blockSize : random() < 0.2 ? blockSize - CHUNKED : 40
+    if (this.isUniform) most = 1
+    else most ??= large && random() < 0.2 ? 3 * blockSize : random() < 0.2 ? blockSize - CHUNKED : 40
     return `${++this.written}:`.padEnd(8 + random.below(most), 'x')
   }
 
