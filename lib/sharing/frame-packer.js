@@ -7,7 +7,7 @@
 
 const layout = require('../format/layout')
 const { LAST_HEADER, Splitter } = require('../format/chunk')
-const { APPEND_SIZE, ATOMIC, CONDITIONAL, CONDITION_SIZE, FORCED, MAX_FRAME, costOf, writeAppendHeader } = require('./frames')
+const { APPEND_SIZE, ATOMIC, CONDITIONAL, CONDITION_SIZE, SYNC, MAX_FRAME, costOf, writeAppendHeader } = require('./frames')
 
 /** Bytes of a frame with single records; a batch may make one larger. */
 const FULL_FRAME = 32 * 1024
@@ -209,8 +209,8 @@ class FramePacker {
   /**
    * @param {number} end frames up to this number are to be durable before they are acknowledged
    */
-  force (end) {
-    for (const item of this.queue) if (item instanceof Frame && item.first <= end) item.flags |= FORCED
+  syncTo (end) {
+    for (const item of this.queue) if (item instanceof Frame && item.first <= end) item.flags |= SYNC
   }
 }
 

@@ -47,7 +47,7 @@ const REFUSED = 22
 const CONFLICT = 23
 
 /** Flags of APPEND. */
-const FORCED = 1
+const SYNC = 1
 const ATOMIC = 2
 const CONDITIONAL = 4
 
@@ -337,7 +337,7 @@ module.exports = {
   PONG,
   REFUSED,
   CONFLICT,
-  FORCED,
+  SYNC,
   ATOMIC,
   CONDITIONAL,
   encode,

@@ -46,12 +46,12 @@ class RemoteAppender extends Appender {
 
   /**
    * @param {Uint8Array[]} batch
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {import('../write/commit-group').Appended | undefined} cb
    */
-  appendBatch (batch, isForced, cb) {
+  appendBatch (batch, sync, cb) {
     const { writer } = this
-    if (batch.length > 0 || !isForced || this.refusal !== null) return super.appendBatch(batch, isForced, cb)
+    if (batch.length > 0 || !sync || this.refusal !== null) return super.appendBatch(batch, sync, cb)
     // nothing to send, but to be fsynced
     writer.sync(cb && (err => err ? cb(err) : cb(null, writer.lastSeq)))
   }
@@ -60,19 +60,19 @@ class RemoteAppender extends Appender {
    * The owner compares: the call has a frame, and a group, of its own.
    * @param {number} after
    * @param {Uint8Array[]} batch
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {boolean} isAtomic
    * @param {((err: Error | null, result?: any) => void) | undefined} cb
    */
-  appendAfter (after, batch, isForced, isAtomic, cb) {
+  appendAfter (after, batch, sync, isAtomic, cb) {
     const { packer, waiters } = this
     const most = MAX_APPEND - APPEND_SIZE - CONDITION_SIZE
     const bytes = packer.bytesForAll(batch)
     if (bytes > most) return this.reject(errors.tooLargeToSend(this.writer.filename, bytes, most), cb)
     packer.startFrame(bytes, after)
     waiters.endGroup()
-    if (isAtomic) this.appendAtomic(batch, isForced, cb)
-    else this.appendBatch(batch, isForced, cb)
+    if (isAtomic) this.appendAtomic(batch, sync, cb)
+    else this.appendBatch(batch, sync, cb)
     packer.closeFrame()
     waiters.endGroup()
   }
@@ -91,7 +91,7 @@ class RemoteAppender extends Appender {
   /** @param {Error} error of all that is not acknowledged */
   rollBack (error) {
     this.countFailed(this.waiters.rollBack(this.lastSeq, error))
-    this.forced = -1
+    this.syncTo = -1
     this.lastSeq = this.packer.end
   }
 }
@@ -99,14 +99,14 @@ class RemoteAppender extends Appender {
 class RemoteWriter {
   /**
    * @param {string} filename
-   * @param {boolean} isAlwaysForced whether every append has to be durable before it is acknowledged
+   * @param {boolean} alwaysSync whether every append has to be durable before it is acknowledged
    * @param {Listeners} listeners
    * @param {boolean} [large] whether records are sent as chunks that do not fit into a block
    */
-  constructor (filename, isAlwaysForced, listeners, large = false) {
+  constructor (filename, alwaysSync, listeners, large = false) {
     this.large = large
     this.filename = filename
-    this.isAlwaysForced = isAlwaysForced
+    this.alwaysSync = alwaysSync
     this.listeners = listeners
     this.flush = this.flush.bind(this)
     this.appender = new RemoteAppender(this, new FramePacker())
@@ -254,8 +254,8 @@ class RemoteWriter {
 
   send () {
     const { packer, appender, channel, greeting } = this
-    if (this.isAlwaysForced) packer.force(packer.end)
-    else if (appender.forced > this.acknowledged) packer.force(appender.forced)
+    if (this.alwaysSync) packer.syncTo(packer.end)
+    else if (appender.syncTo > this.acknowledged) packer.syncTo(appender.syncTo)
     this.endFrame()
     // an empty batch
     if (this.acknowledged === packer.end) this.appender.acknowledge(packer.end, () => this.lastSeq)

@@ -138,7 +138,7 @@ class Server {
       appender.whenLastIsStored(error => error ? answer(frames.NACK, { error }) : answer(frames.CONFLICT, { first, count, seq: appender.lastSeq, end: writer.acknowledged }))
       return
     }
-    const seq = appender.appendFramed(records, count, (flags & frames.FORCED) !== 0, (flags & frames.ATOMIC) !== 0, (error) => {
+    const seq = appender.appendFramed(records, count, (flags & frames.SYNC) !== 0, (flags & frames.ATOMIC) !== 0, (error) => {
       if (error) return answer(frames.NACK, { error })
       client.addStored()
       answer(frames.ACK, run)

@@ -38,7 +38,7 @@ class Appender {
     /** The seq of the last acknowledged record. */
     this.lastSeq = lastSeq
     /** The offset after the last append that asked to be synced; -1: none has. */
-    this.forced = -1
+    this.syncTo = -1
     /** Why nothing is accepted any more. @type {Error | null} */
     this.refusal = null
     this.counts = {
@@ -58,45 +58,45 @@ class Appender {
    * @param {(offset: number) => number} moveOffset where an offset is there at which records end
    */
   moveTo (acknowledged, lastSeq, distance, moveOffset) {
-    const { lastSeq: before, forced } = this
+    const { lastSeq: before, syncTo } = this
     this.waiters.move(moveOffset, (seq) => seq <= before ? lastSeq : seq + distance)
     this.lastSeq = lastSeq
-    this.forced = forced > acknowledged ? moveOffset(forced) : -1
+    this.syncTo = syncTo > acknowledged ? moveOffset(syncTo) : -1
   }
 
   /**
    * @param {Uint8Array} data a record; the caller has made sure it is storable and not too large
-   * @param {boolean} isForced acknowledge it only when it is durable
+   * @param {boolean} sync acknowledge it only when it is durable
    * @param {Appended | undefined} cb
    * @returns {number} its seq, unless a compaction moves it; -1 if it is refused
    */
-  append (data, isForced, cb) {
+  append (data, sync, cb) {
     if (this.refusal !== null) return this.refuse(cb)
     const seq = this.pack(data)
-    this.accept(seq, 1, data.length, isForced, cb)
+    this.accept(seq, 1, data.length, sync, cb)
     return seq
   }
 
   /**
    * The same for a string, which is stored as UTF-8: it is written into the block without a copy.
    * @param {string} text
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {Appended | undefined} cb
    */
-  appendText (text, isForced, cb) {
+  appendText (text, sync, cb) {
     // how many bytes it has is known when it is packed
     const seq = this.packer.end
     const bytes = this.refusal !== null ? 0 : this.packer.addText(text)
-    if (bytes === 0) this.append(Buffer.from(text), isForced, cb)
-    else this.accept(seq, 1, bytes, isForced, cb)
+    if (bytes === 0) this.append(Buffer.from(text), sync, cb)
+    else this.accept(seq, 1, bytes, sync, cb)
   }
 
   /**
    * @param {Uint8Array[]} batch as for append; they are stored one after the other
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {Appended | undefined} cb
    */
-  appendBatch (batch, isForced, cb) {
+  appendBatch (batch, sync, cb) {
     if (this.refusal !== null) {
       this.refuse(cb)
       return
@@ -107,28 +107,28 @@ class Appender {
     if (this.packer.filling !== filling) this.waiters.endGroup()
     let seq = this.lastAppended
     for (const data of batch) seq = this.pack(data)
-    this.accept(seq, batch.length, bytes, isForced, cb)
+    this.accept(seq, batch.length, bytes, sync, cb)
   }
 
   /**
    * A batch of which all or nothing survives a crash (see `addAtomic` of the packer).
    * @param {Uint8Array[]} batch as for append; the caller has made sure that it fits a block
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
    * @returns {number[]} their seqs, unless a compaction moves them; none if they are refused
    */
-  appendAtomic (batch, isForced, cb) {
+  appendAtomic (batch, sync, cb) {
     const bytes = sizeOf(batch)
     /** @type {number[]} */
     let seqs = []
     const answer = cb && ((/** @type {Error | null} */ err, last = -1) => err ? cb(err) : cb(null, endingAt(seqs, last)))
     if (this.refusal !== null) this.refuse(answer)
-    else if (batch.length === 0) this.appendBatch(batch, isForced, answer)
+    else if (batch.length === 0) this.appendBatch(batch, sync, answer)
     else {
       this.packer.reserve(bytes + batch.length * FRAME_SIZE)
       seqs = this.packer.addAtomic(batch)
       this.waiters.endGroup()
-      this.accept(seqs[seqs.length - 1], batch.length, bytes, isForced, answer)
+      this.accept(seqs[seqs.length - 1], batch.length, bytes, sync, answer)
       this.waiters.endGroup()
     }
     return seqs
@@ -138,17 +138,17 @@ class Appender {
    * Appends a batch if it would follow the record at an offset.
    * @param {number} after the seq that the log's last record must have, of those in flight too; -1: there must be none
    * @param {Uint8Array[]} batch at least one record
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {boolean} isAtomic
    * @param {((err: Error | null, result?: any) => void) | undefined} cb given what `appendBatch` or `appendAtomic` gives
    */
-  appendAfter (after, batch, isForced, isAtomic, cb) {
+  appendAfter (after, batch, sync, isAtomic, cb) {
     if (this.refusal === null && this.lastAppended !== after) {
       // the call that reports the error may come before the last record is stored
       if (cb === undefined) this.reject(errors.conflict(this.filename, after, this.lastAppended), cb)
       else this.whenLastIsStored(err => cb(err ?? errors.conflict(this.filename, after, this.lastSeq)))
-    } else if (isAtomic) this.appendAtomic(batch, isForced, cb)
-    else this.appendBatch(batch, isForced, cb)
+    } else if (isAtomic) this.appendAtomic(batch, sync, cb)
+    else this.appendBatch(batch, sync, cb)
   }
 
   /**
@@ -163,18 +163,18 @@ class Appender {
    * Records that another process has sent, with their lengths; they are stored in a row.
    * @param {Buffer} records
    * @param {number} count
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {boolean} isAtomic
    * @param {Appended} cb
    * @returns {number} the seq of the first record
    */
-  appendFramed (records, count, isForced, isAtomic, cb) {
+  appendFramed (records, count, sync, isAtomic, cb) {
     const bytes = records.length - count * FRAME_SIZE
     const { packer, waiters } = /** @type {{ packer: import('./packer').Packer, waiters: Waiters }} */ (/** @type {unknown} */ (this))
     const { filling } = packer
     const { first, last } = isAtomic ? packer.addFramedAtomic(records) : packer.addFrame(records)
     if (packer.filling !== filling) waiters.endGroup()
-    this.accept(last, count, bytes, isForced, cb)
+    this.accept(last, count, bytes, sync, cb)
     if (isAtomic) waiters.endGroup()
     return first
   }
@@ -183,12 +183,12 @@ class Appender {
    * Takes over what another one has accepted.
    * @param {Appender<import('./packer').Packer>} appender
    */
-  takeOver ({ packer, waiters, counts, forced }) {
+  takeOver ({ packer, waiters, counts, syncTo }) {
     const own = /** @type {import('./packer').Packer} */ (/** @type {unknown} */ (this.packer))
     const lastSeq = this.lastAppended
     const distance = own.takeOver(packer)
     this.waiters.takeOver(waiters, distance, lastSeq)
-    if (forced >= 0) this.forced = forced + distance
+    if (syncTo >= 0) this.syncTo = syncTo + distance
     for (const name of /** @type {const} */ (['appended', 'inFlight'])) {
       this.counts[name].records += counts[name].records
       this.counts[name].bytes += counts[name].bytes
@@ -234,10 +234,10 @@ class Appender {
    * @param {number} seq
    * @param {number} records
    * @param {number} bytes
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {Appended | undefined} cb
    */
-  accept (seq, records, bytes, isForced, cb) {
+  accept (seq, records, bytes, sync, cb) {
     const { appended, inFlight } = this.counts
     const { end } = this.packer
     this.waiters.newest.push(cb, seq, end, records, bytes)
@@ -245,7 +245,7 @@ class Appender {
     appended.bytes += bytes
     inFlight.records += records
     inFlight.bytes += bytes
-    if (isForced) this.forced = end
+    if (sync) this.syncTo = end
     this.onaccepted()
   }
 

@@ -115,7 +115,7 @@ class Committer {
   settle () {
     const { writer } = this
     const { durability } = writer
-    const end = durability.requiredSync(this.written, this.appender.forced)
+    const end = durability.requiredSync(this.written, this.appender.syncTo)
     if (durability.synced >= end) return this.acknowledge()
     writer.enter('settling')
     durability.syncTo(end, (err) => err ? writer.becomeIdle() : this.acknowledge())
@@ -229,7 +229,7 @@ class Committer {
     this.packer.rollBack()
     this.written = this.target = this.acknowledged
     this.writer.durability.rollBack(this.acknowledged)
-    this.appender.forced = -1
+    this.appender.syncTo = -1
   }
 
   /**

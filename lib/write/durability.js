@@ -56,12 +56,12 @@ class Durability {
 
   /**
    * @param {number} written offset
-   * @param {number} forced the offset after the last record whose caller asked for a sync
+   * @param {number} syncTo the offset after the last record whose caller asked for a sync
    * @returns {number} the offset up to which the file has to be synced before written data may be acknowledged
    */
-  requiredSync (written, forced) {
+  requiredSync (written, syncTo) {
     const { sync, syncBytes } = this.options
-    if (sync === 'always' || forced > this.synced) return written
+    if (sync === 'always' || syncTo > this.synced) return written
     return sync === 'interval' ? written - syncBytes : 0
   }
 

@@ -48,12 +48,12 @@ class EarlyAppender extends Appender {
 
   /**
    * @param {Uint8Array[]} batch
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {((err: Error | null, seqs?: number[]) => void) | undefined} cb
    * @returns {number[]}
    */
-  appendAtomic (batch, isForced, cb) {
-    const seqs = super.appendAtomic(batch, isForced, cb)
+  appendAtomic (batch, sync, cb) {
+    const seqs = super.appendAtomic(batch, sync, cb)
     if (seqs.length > 0) this.options.set(seqs[seqs.length - 1], { isAtomic: true, after: null })
     return seqs
   }
@@ -61,13 +61,13 @@ class EarlyAppender extends Appender {
   /**
    * @param {number} after what it is compared with is known when the log is open
    * @param {Uint8Array[]} batch
-   * @param {boolean} isForced
+   * @param {boolean} sync
    * @param {boolean} isAtomic
    * @param {((err: Error | null, result?: any) => void) | undefined} cb
    */
-  appendAfter (after, batch, isForced, isAtomic, cb) {
-    if (isAtomic) this.appendAtomic(batch, isForced, cb)
-    else this.appendBatch(batch, isForced, cb)
+  appendAfter (after, batch, sync, isAtomic, cb) {
+    if (isAtomic) this.appendAtomic(batch, sync, cb)
+    else this.appendBatch(batch, sync, cb)
     this.options.set(this.lastAppended, { isAtomic, after })
   }
 
@@ -129,13 +129,13 @@ class EarlyAppends {
    * @param {RecordCodec} records
    */
   appendGroup ({ callbacks, seqs, count }, packed, appender, records) {
-    const { forced, options } = this.appender
+    const { syncTo, options } = this.appender
     for (let i = 0; i < count; i++) {
       const cb = callbacks[i]
       const batch = records.joined(packed.takeUpTo(seqs[i]))
       const { isAtomic, after } = (batch.length > 0 && options.get(seqs[i])) || NO_OPTIONS
-      // those before the last one that is forced can be, too; but a batch without records would be a sync of its own
-      const isForced = packed.taken <= forced && (batch.length > 0 || packed.isOver())
+      // those before the last one with `sync` can have it, too; but a batch without records would be a sync of its own
+      const sync = packed.taken <= syncTo && (batch.length > 0 || packed.isOver())
       try {
         for (const data of batch) records.fittingStored(data)
         if (isAtomic) records.fittingTogether(batch)
@@ -143,11 +143,11 @@ class EarlyAppends {
         appender.reject(/** @type {Error} */ (err), cb)
         continue
       }
-      if (batch.length === 0) appender.appendBatch(batch, isForced, cb)
-      else if (after !== null) appender.appendAfter(after, batch, isForced, isAtomic, isAtomic ? lastOf(cb) : cb)
-      else if (isAtomic) appender.appendAtomic(batch, isForced, lastOf(cb))
-      else if (batch.length === 1) appender.append(batch[0], isForced, cb)
-      else appender.appendBatch(batch, isForced, cb)
+      if (batch.length === 0) appender.appendBatch(batch, sync, cb)
+      else if (after !== null) appender.appendAfter(after, batch, sync, isAtomic, isAtomic ? lastOf(cb) : cb)
+      else if (isAtomic) appender.appendAtomic(batch, sync, lastOf(cb))
+      else if (batch.length === 1) appender.append(batch[0], sync, cb)
+      else appender.appendBatch(batch, sync, cb)
     }
   }
 

@@ -13,7 +13,7 @@ const { CommitGroup } = require('./commit-group')
  *
  * @typedef {object} Wait for an offset
  * @property {number} end
- * @property {boolean} mustBeSynced false: acknowledged is enough
+ * @property {boolean} sync false: acknowledged is enough
  * @property {boolean} takesUnreported whether it gets the error of an append without a callback: those that other processes wait for do not
  * @property {Error | null} error of an append before it that has failed without a callback to tell
  * @property {Answer | undefined} cb
@@ -95,12 +95,12 @@ class Waiters {
 
   /**
    * @param {number} end
-   * @param {boolean} mustBeSynced
+   * @param {boolean} sync
    * @param {Answer | undefined} cb
    * @param {boolean} [takesUnreported] whether it gets the error of an append without a callback
    */
-  wait (end, mustBeSynced, cb, takesUnreported = cb !== undefined) {
-    this.waits.push({ end, mustBeSynced, takesUnreported, error: takesUnreported ? this.takeUnreported() : null, cb })
+  wait (end, sync, cb, takesUnreported = cb !== undefined) {
+    this.waits.push({ end, sync, takesUnreported, error: takesUnreported ? this.takeUnreported() : null, cb })
   }
 
   /**
@@ -109,7 +109,7 @@ class Waiters {
    */
   syncWanted (written) {
     let end = 0
-    for (const wait of this.waits) if (wait.mustBeSynced && wait.end <= written) end = Math.max(end, wait.end)
+    for (const wait of this.waits) if (wait.sync && wait.end <= written) end = Math.max(end, wait.end)
     return end
   }
 
@@ -135,7 +135,7 @@ class Waiters {
    */
   settle ({ acknowledged, synced }) {
     if (this.waits.length === 0) return
-    this.answerWaits(({ end, mustBeSynced }) => end <= acknowledged && (!mustBeSynced || end <= synced), null)
+    this.answerWaits(({ end, sync }) => end <= acknowledged && (!sync || end <= synced), null)
   }
 
   /**

@@ -147,16 +147,16 @@ class Writer {
   }
 
   /**
-   * @param {boolean} mustBeSynced
+   * @param {boolean} sync
    * @param {((err: Error | null) => void) | undefined} cb
    * @param {boolean} [takesUnreported] see Waiters
    */
-  wait (mustBeSynced, cb, takesUnreported = cb !== undefined) {
+  wait (sync, cb, takesUnreported = cb !== undefined) {
     if (this.failure !== null || this.state === 'closed') {
       if (cb !== undefined) process.nextTick(cb, this.failure ?? (takesUnreported ? this.waiters.takeUnreported() : null))
       return
     }
-    this.waiters.wait(this.packer.end, mustBeSynced, cb, takesUnreported)
+    this.waiters.wait(this.packer.end, sync, cb, takesUnreported)
     this.schedule()
   }
 

@@ -13,7 +13,7 @@ const { uncaughtDuring } = require('../helpers/uncaught')
 
 function openServer () {
   const server = new Server(/** @type {any} */ ({ clients: new Map() }), /** @type {any} */ ({ ...systemClock, setImmediate }))
-  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 }, wait: (mustBeSynced, cb) => cb() } }
+  const log = { writer: { acknowledged: 100, appender: { lastSeq: 76 }, wait: (sync, cb) => cb() } }
   server.log = /** @type {any} */ (log)
   return { server, log }
 }

@@ -89,10 +89,10 @@ class Publisher {
 
   /**
    * @param {Uint8Array} data
-   * @param {boolean} isForced ignored: what a stream has acknowledged is stored
+   * @param {boolean} sync ignored: what a stream has acknowledged is stored
    * @param {Appended} cb
    */
-  append (data, isForced, cb) {
+  append (data, sync, cb) {
     this.publish([data], false, NO_TERMS, cb)
   }
 

@@ -19,8 +19,8 @@ const COPIED = ['package.json', 'index.js', 'promises.js', 'maintenance.js', 'li
 
 /** What is wrong, the file, and what is replaced by what there. @type {Array<[string, string, string, string]>} */
 const MUTANTS = [
-  ['append: acknowledged without its fsync (`always`)', 'write/durability.js', "if (sync === 'always' || forced > this.synced) return written", 'if (forced > this.synced) return written'],
-  ['append with `sync`, atomic batch: acknowledged without its fsync', 'write/durability.js', "if (sync === 'always' || forced > this.synced) return written", "if (sync === 'always') return written"],
+  ['append: acknowledged without its fsync (`always`)', 'write/durability.js', "if (sync === 'always' || syncTo > this.synced) return written", 'if (syncTo > this.synced) return written'],
+  ['append with `sync`, atomic batch: acknowledged without its fsync', 'write/durability.js', "if (sync === 'always' || syncTo > this.synced) return written", "if (sync === 'always') return written"],
   ['an fsync covers what is written while it runs', 'write/durability.js', 'this.synced = Math.max(this.synced, this.covers)', 'this.synced = Math.max(this.synced, this.writer.written)'],
   ['an fsync still covers what a failed write rolls back', 'write/durability.js', 'this.covers = Math.min(this.covers, end)', ''],
   ['fsyncs of a file run at the same time', 'storage/file-io.js', 'if (this.isSyncing) {', 'if (this.waitingSyncs.length < 0) {'],

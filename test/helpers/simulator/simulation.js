@@ -366,9 +366,9 @@ class Simulation {
 
   /**
    * @param {Member} member
-   * @param {boolean} [isForced] whether it is fsynced, whatever the log's options say
+   * @param {boolean} [sync] whether it is fsynced, whatever the log's options say
    */
-  append (member, isForced = this.random() < 0.1) {
+  append (member, sync = this.random() < 0.1) {
     const { random } = this
     const count = random() < 0.6 ? 1 : 1 + random.below(6)
     const atomic = count > 1 && random() < 0.3
@@ -377,7 +377,7 @@ class Simulation {
     const sizes = Array.from({ length: count }, size)
     // an atomic batch has to fit into a block
     const fits = sizes.reduce((sum, size) => sum + size + 4, 0) <= this.blockSize - 10
-    const options = { ...(atomic && fits ? { atomic: true } : {}), ...(isForced ? { sync: true } : {}) }
+    const options = { ...(atomic && fits ? { atomic: true } : {}), ...(sync ? { sync } : {}) }
     const isConditional = this.conditions > 0 && random() < this.conditions
     member.append(count, isConditional ? { ...options, after: this.lastKnown(member) } : options, sizes)
   }
