@@ -39,7 +39,7 @@ async function switchOver (compaction) {
  * @returns {Promise<import('./compaction').Compacted>}
  */
 async function copyAndMove (compaction) {
-  const { writer, blocks, base, target } = compaction
+  const { writer, blocks, target } = compaction
   const before = blocks.end - blocks.start
   await settleFile(writer)
   await promised(cb => writer.durability.confirmPath(cb))
@@ -52,7 +52,7 @@ async function copyAndMove (compaction) {
     throw err
   }
   const { records, deleted } = target
-  return { id: compaction.map.ids.id, before, after: blocks.end - base, records, deleted, start: base }
+  return { id: compaction.map.ids.id, before, after: blocks.end - blocks.start, records, deleted, start: blocks.start }
 }
 
 /**
@@ -66,8 +66,9 @@ async function rename (compaction, tail, offsetMap) {
   const { unfinished } = namesOf(path)
   offsetMap.load()
   await syncFolder(folder)
+  const start = startOf(compaction, offsetMap)
   const tie = await tieAt((offset, size) => readAt(target.fd, target.filename, offset, size), target.end, blockSize, [])
-  await writer.metadata.handOver({ end: target.end, tie, start: base, freed: base, blockSize, id: offsetMap.id, base }, async () => {
+  await writer.metadata.handOver({ end: target.end, tie, start, freed: base, blockSize, id: offsetMap.id, base }, async () => {
     fs.renameSync(unfinished, path)
     compaction.isSwitched = true
     try {
@@ -78,8 +79,19 @@ async function rename (compaction, tail, offsetMap) {
       writer.durability.fail(errors.failed(path, err))
       throw err
     }
-    move(compaction, tail, offsetMap)
+    move(compaction, tail, offsetMap, start)
   })
+}
+
+/**
+ * Blocks that were trimmed meanwhile may have been copied before; the one with the last record stays.
+ * @param {import('./compaction').Compaction} compaction
+ * @param {import('./offset-map').OffsetMap} map
+ * @returns {number} where the log starts in the new file
+ */
+function startOf ({ base, target, blocks: { start, blockSize } }, map) {
+  const first = Math.min(map.up(start), target.lastSeq)
+  return Math.max(base, first - first % blockSize)
 }
 
 /**
@@ -87,19 +99,17 @@ async function rename (compaction, tail, offsetMap) {
  * @param {import('./compaction').Compaction} compaction
  * @param {MovingTail} tail
  * @param {import('./offset-map').OffsetMap} map
+ * @param {number} start where the log starts in there
  */
-function move (compaction, tail, map) {
+function move (compaction, tail, map, start) {
   const { writer, file, blocks, base, target, compacting } = compaction
   file.moveTo(target.fd, base)
   const before = writer.acknowledged
-  const { start } = blocks
   const block = tail.move()
   writer.clients.move(tail.distance)
-  blocks.moveTo(block, base, map)
+  blocks.moveTo(block, start, map)
   // a call without records may end where the next block was to start; the log never ends before what was copied
   writer.moveTo(target, map, tail.distance, (offset) => offset <= before ? target.end : Math.max(target.end, Math.min(offset + tail.distance, writer.packer.end)))
-  // blocks that were trimmed meanwhile had been copied
-  if (start > compaction.start) writer.trim(map.up(start), () => {})
   compacting.moved(map, target.lastSeq)
   map.unload()
 }

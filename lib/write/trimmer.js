@@ -133,14 +133,15 @@ class Trimmer {
   }
 
   /**
-   * The log is another file now, in which all is punched.
-   * @param {number} start
+   * The log is another file now, in which nothing is in front of `base`; what was trimmed after it had been copied is freed.
    * @param {import('../space/offset-map').OffsetMap} map
    */
-  moveFile (start, map) {
-    this.punched = this.knownDurable = start
+  moveFile (map) {
+    this.punched = this.knownDurable = map.base
     this.coveredBy = 0
     for (const request of this.requests) request.start = map.up(request.start)
+    // should it fail, the next trim tries it again, and closing the log does
+    this.free().catch(() => {})
   }
 
   /**

@@ -338,12 +338,11 @@ class Writer {
    * @param {(offset: number) => number} moveOffset where an offset is in the new file at which records end
    */
   moveTo ({ end, lastSeq }, map, distance, moveOffset) {
-    const { blocks } = this
     this.appender.moveTo(this.acknowledged, lastSeq, distance, moveOffset)
     this.committer.moveTo(end, lastSeq)
     this.durability.moveTo(end)
     this.deleter.moveRequests(map)
-    this.trimmer.moveFile(blocks.start, map)
+    this.trimmer.moveFile(map)
   }
 
   // Failing

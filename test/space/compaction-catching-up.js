@@ -3,11 +3,14 @@
 // Compactions of logs that are appended to, or deleted from, without pause: they end, and what is copied while the log is held
 // is bounded. What is counted are bytes and blocks, not time.
 
+const fs = require('fs')
 const tape = require('tape')
+const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { Compaction } = require('../../lib/space/compaction')
 const { ControlledFile } = require('../helpers/controlled-file')
 const { testFolder } = require('../helpers/folder')
+const { collect } = require('../helpers/reading')
 
 const MIB = 1024 * 1024
 /** Bytes that may be copied, and blocks in which deletions may be repeated, while nothing is written. */
@@ -87,6 +90,31 @@ tape('a compaction goes on if a block is trimmed while it is read to repeat a de
   read.finish()
   t.equal((await compacting).records, 100 - seqs.findIndex(seq => seq >= start))
   await log.close()
+})
+
+tape('what is trimmed after a compaction has copied it is not in the compacted log, and its space is freed', async (t) => {
+  const path = testFolder(t)('log')
+  const log = await open(path, { blockSize: 1024 })
+  const seqs = []
+  for (let n = 0; n < 100; n++) seqs.push(await log.append(String(n).padStart(100, '.')))
+  const { copyBlocks } = Compaction.prototype
+  t.teardown(() => Object.assign(Compaction.prototype, { copyBlocks }))
+  let start = 0
+  Compaction.prototype.copyBlocks = async function (to) {
+    await copyBlocks.call(this, to)
+    if (start === 0) start = await log.trim({ lt: seqs[50] })
+  }
+  const compacted = await log.compact()
+  // before anything else is done
+  const begin = log.start
+  const [first] = await collect(log.flumelog, { limit: 1 })
+  const left = seqs.filter(seq => seq >= start)
+  t.equal(Number(String(first.value).replaceAll('.', '')), 100 - left.length, 'a stream begins with the first record that is left')
+  t.deepEqual([begin, compacted.start, compacted.records], [first.seq - first.seq % 1024, begin, left.length], 'the log starts there already')
+  await log.close()
+  // the first block tells the block size
+  t.ok(fs.readFileSync(path).subarray(1024, begin).every(byte => byte === 0), 'nothing is left in front of it')
+  t.equal((await verify(path)).valid, true)
 })
 
 /** Counts what compactions do from now on. */
