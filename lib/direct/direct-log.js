@@ -88,10 +88,14 @@ class DirectLog {
 
   // Appending
 
+  /** Why no appends are accepted any more; null: they are. */
+  get refusal () {
+    return this.#writer.appender.refusal
+  }
+
   get #appender () {
-    const { appender } = this.#writer
-    if (appender.refusal !== null) throw appender.refusal
-    return appender
+    if (this.refusal !== null) throw this.refusal
+    return this.#writer.appender
   }
 
   /**

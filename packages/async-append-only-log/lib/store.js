@@ -85,7 +85,14 @@ class Store {
 
   /** Whether an append need not wait. */
   get takesAppends () {
-    return this.isOpened && this.failure === null && !this.compaction.isRunning
+    return this.isOpened && this.problem() === null && !this.compaction.isRunning
+  }
+
+  /** @returns {Error | null} why no calls are made any more: that of the log, too, which may have failed where nobody waited for its writes, as in a compaction */
+  problem () {
+    const refusal = this.records?.log.refusal ?? null
+    if (refusal !== null) this.fail(refusal, this.isDrained)
+    return this.failure
   }
 
   /** Whether the path leads to the open file, or to the one to which it is being compacted. */
@@ -114,8 +121,9 @@ class Store {
    * @param {() => void} run
    */
   whenUsable (cb, run) {
-    if (this.failure === null) run()
-    else process.nextTick(cb, this.failure)
+    const problem = this.problem()
+    if (problem === null) run()
+    else process.nextTick(cb, problem)
   }
 
   /**

@@ -18,7 +18,7 @@ const stores = new Map()
 function storeFor (filename, options) {
   const key = realPath(filename)
   const open = stores.get(key) ?? null
-  if (open !== null && !open.isClosing && open.failure === null && open.isAtItsPath()) return open
+  if (open !== null && !open.isClosing && open.problem() === null && open.isAtItsPath()) return open
   // one that is being closed has the lock until it has ended; so does one that has failed, or whose file was deleted, or replaced by another
   const before = open === null ? null : open.close()
   const store = new Store(key, options, before, () => { if (stores.get(key) === store) stores.delete(key) })

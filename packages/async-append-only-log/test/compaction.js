@@ -3,11 +3,13 @@
 // Compaction through the interface of async-append-only-log: its events, what waits for it, and where offsets are afterwards.
 
 const fs = require('fs')
+const { promisify } = require('util')
 const tape = require('tape')
 const fc = require('fast-check')
 const { openLog, collect } = require('./helpers/open')
 const { SyncIoBudget } = require('../../../lib/storage/sync-io')
 const { testFolder } = require('../../../test/helpers/folder')
+const { machine } = require('../../../test/helpers/simulator/machine')
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 const BLOCK_SIZE = 64
@@ -366,6 +368,35 @@ tape('all callers of one that fails get its error, and the log goes on', async (
   await compact()
   t.equal((await collect(log)).length, 20)
   await close()
+})
+
+tape('if a compaction leaves a log that takes no more appends, all calls get its error, also those that waited, and the file can be opened again', async (t) => {
+  const { world, settled, codeOf } = machine()
+  const process = world.start()
+  const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: BLOCK_SIZE })
+  const call = (log, name, ...args) => promisify(log[name])(...args)
+  const log = open()
+  await settled(call(log, 'append', records(2)))
+  await settled(call(log, 'onDrain'))
+  await settled(call(log, 'del', 0))
+  const calls = [['appendTransaction', [record(3)]], ['append', record(3)], ['get', 10], ['onDrain'], ['onDeletesFlushed'], ['compact']]
+  const codes = []
+  log.compactionProgress.once(() => { for (const [name, ...args] of calls.slice(0, 2)) log[name](...args, (err) => codes.push(err?.code)) }, false)
+  let isRenamed = false
+  world.fault = (caller, name, [path, to]) => {
+    isRenamed ||= to === '/log' && name.startsWith('rename')
+    return isRenamed && path === '/' ? 'ENOSPC' : null
+  }
+  t.equal(await codeOf(call(log, 'compact')), 'ENOSPC')
+  world.fault = () => null
+  for (const args of calls) t.equal(await codeOf(call(log, ...args)), 'flumelog:failed', args[0])
+  t.deepEqual(codes, ['flumelog:failed', 'flumelog:failed'])
+  const other = open()
+  await settled(call(other, 'append', record(3)))
+  await settled(call(other, 'close'))
+  t.equal(await codeOf(call(log, 'close')), 'flumelog:failed')
+  t.deepEqual(world.problems, [])
+  world.end()
 })
 
 tape('a live stream that waits gets all there is before a compaction that another stream lets start', async (t) => {
