@@ -180,16 +180,16 @@ class Compaction {
   end (err, result) {
     const { store } = this
     const callers = this.starting.splice(0)
+    const hasLogFailed = store.problem() !== null
     this.isRunning = false
     this.failure = err
-    // of one that was resumed: the one before may have moved the records, so indexes are made again
-    let { sizeDiff } = result
-    if (err !== null && this.isResumed) sizeDiff = 1
-    if (store.failure === null && this.followMove(err)) sizeDiff = Math.max(1, sizeDiff)
+    // the next opening ends it: this one, or the one that was resumed, may have moved the records, so indexes are made again
+    const isUnfinished = hasLogFailed || (err !== null && this.isResumed)
+    const hasMoved = !hasLogFailed && this.followMove(err)
+    const sizeDiff = isUnfinished || hasMoved ? Math.max(1, result.sizeDiff) : result.sizeDiff
     this.live = []
     if (!this.progress.value.done) this.progress.set({ ...result, sizeDiff, percent: 1, done: true })
-    // one that was resumed and failed has not ended
-    if (store.failure === null && !(err !== null && this.isResumed)) this.removeMarker()
+    if (!isUnfinished) this.removeMarker()
     callAll(this.streams.splice(0), undefined)
     callAll(this.queue.splice(0), undefined)
     callAll(callers, err)

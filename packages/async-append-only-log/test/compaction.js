@@ -399,6 +399,34 @@ tape('if a compaction leaves a log that takes no more appends, all calls get its
   world.end()
 })
 
+tape('a compaction after which only the next opening knows where the records are says that indexes have to be made again, then and at that opening', async (t) => {
+  const { world, settled, codeOf } = machine()
+  const process = world.start()
+  const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: BLOCK_SIZE })
+  const call = (log, name, ...args) => promisify(log[name])(...args)
+  const log = open()
+  await settled(call(log, 'append', records(2)))
+  await settled(call(log, 'onDrain'))
+  await settled(call(log, 'del', 0))
+  const events = eventsOf(log)
+  let isRenamed = false
+  world.fault = (caller, name, [path, to]) => {
+    isRenamed ||= to === '/log' && name.startsWith('rename')
+    return isRenamed && path === '/' ? 'ENOSPC' : null
+  }
+  t.equal(await codeOf(call(log, 'compact')), 'ENOSPC')
+  world.fault = () => null
+  t.deepEqual([events.at(-1).done, events.at(-1).sizeDiff], [true, 1])
+  await codeOf(call(log, 'close'))
+  const again = open()
+  const later = eventsOf(again)
+  await settled(call(again, 'onDrain'))
+  t.deepEqual(later.map(({ done, sizeDiff }) => [done, sizeDiff]), [[false, undefined], [true, 1]])
+  t.deepEqual(await settled(collect(again, { offsets: false })), [record(2)])
+  await settled(call(again, 'close'))
+  world.end()
+})
+
 tape('a live stream that waits gets all there is before a compaction that another stream lets start', async (t) => {
   for (const resumesInSince of [false, true]) {
     const { log, compact, append, onDrain, close } = await filled(t, 10, [3])
