@@ -535,6 +535,8 @@ class Round {
       if (given.length > 0) {
         const index = random.below(given.length)
         const done = cursorModel.commit(given[index])
+        // a power cut may bring back what is deleted, in front of it
+        for (const text of model.acknowledged('gone', 'deleted').keys()) cursorModel.uncertain.add(text)
         await cursor.commit(records[index].seq, sync ? { sync } : {})
         if (!process.isAlive) return
         const front = done(sync || this.isDurable)
