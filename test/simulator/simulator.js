@@ -5,6 +5,8 @@
 //
 //     node test/simulator/simulator.js --minutes 600
 //     node test/simulator/simulator.js --seed 17 --shrink --history
+//
+// Ctrl-C ends it after the run in progress, and prints what was run.
 
 const fs = require('fs')
 const path = require('path')
@@ -84,7 +86,8 @@ async function explore () {
   const runs = Number(values.runs ?? (values.minutes === undefined ? 1 : Infinity))
   // of the processor's time: what a machine finds does not depend on what else it does
   const seconds = () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
-  const end = seconds() + (values.minutes === undefined ? Infinity : Number(values.minutes) * 60)
+  let end = seconds() + (values.minutes === undefined ? Infinity : Number(values.minutes) * 60)
+  process.once('SIGINT', () => { end = 0 })
   const steps = stepsUpTo(Number(values.steps))
   const startedAt = seconds()
   const counts = { runs: 0, failed: 0, operations: 0, events: 0, simulatedSeconds: 0 }
@@ -103,6 +106,8 @@ async function explore () {
       if (values.shrink) ({ simulation } = await shrink(seed, steps))
     }
     if (values.history) console.log(simulation.world.history.join('\n'))
+    // signals are handled between runs
+    await new Promise(resolve => setImmediate(resolve))
   }
   const took = seconds() - startedAt
   console.log(`${counts.runs} runs from seed ${first}, ${counts.failed} failed; ${counts.operations} operations (${Math.round(counts.operations / took)} per second), ` +
