@@ -340,12 +340,14 @@ class Connection {
 
   /**
    * That a message is not there may have been said by a server that has hung, and does not know of the new leader yet.
-   * @param {number} seq
-   * @returns {Promise<boolean>} whether a leader with a majority has it
+   * @param {number} from sequence
+   * @param {number} [to]
+   * @returns {Promise<boolean>} whether a leader with a majority has it, or one of those up to `to`
    */
-  async hasMessage (seq) {
+  async hasMessage (from, to = from) {
     const { state: { first_seq: first, last_seq: last, deleted = [] } } = await this.streamInfo({ deleted_details: true })
-    return seq >= first && seq <= last && !deleted.includes(seq)
+    const [min, max] = [Math.max(from, first), Math.min(to, last)]
+    return deleted.filter(seq => seq >= min && seq <= max).length <= max - min
   }
 
   /**

@@ -85,7 +85,7 @@ class Reader {
       const { state } = await connection.streamInfo()
       if (state.last_seq < known) throw new Behind()
       const found = await manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
-      if (found === null && connection.identity.isReplicated && await connection.hasMessage(from)) throw new Behind()
+      if (found === null && connection.identity.isReplicated && await connection.hasMessage(from, Infinity)) throw new Behind()
       return found
     }, isPatient)
     return message === null ? null : this.messageOf(message)

@@ -28,6 +28,9 @@ test('a record is not taken for deleted because a server that has hung answers i
   t.equal(await reader.get(2, 3), null)
   answers = [null]
   t.equal(await reader.get(3, 3), null)
+  answers = [null, message]
+  deleted = [1, 3]
+  t.equal((await reader.nextByLeader(1, 3))?.seq, 2, 'nor is one behind a record that is deleted')
 })
 
 withNats('deletions in a stream on three servers', (file) => {
