@@ -35,44 +35,32 @@ class MirrorTarget {
     this.label = connection.label
     this.reader = new Reader(connection)
     this.sender = /** @type {BatchSender} */ (/** @type {unknown} */ (null))
-    this.subject = `${connection.settings.subject}.mirror`
     this.maxRecord = Infinity
     /** Of the log. */
     this.identity = ''
-    this.isReplicated = false
   }
 
   async open () {
     const { connection, connection: { settings } } = this
     await connection.open()
     const info = await openStream(connection)
-    this.isReplicated = info.config.num_replicas > 1
+    connection.identity.isReplicated = info.config.num_replicas > 1
     this.maxRecord = maxRecordSize(info, connection.nats.info?.max_payload ?? Infinity)
     // what any other client publishes makes it fail
-    this.sender = new BatchSender(connection, this.subject, { writes: 0 }, LAST_OF_STREAM)
+    this.sender = new BatchSender(connection, `${settings.subject}.mirror`, { writes: 0 }, LAST_OF_STREAM)
     // from now on it waits for a server for as long as it takes
     connection.settings = { ...settings, timeout: Infinity }
   }
 
   /** @returns {Promise<Tail>} as the leader knows it */
   async tail () {
-    const { connection, connection: { manager, settings: { stream } }, reader } = this
-    for (let before = -1; ;) {
-      const { first_seq: first, last_seq: sequence, messages, num_subjects: subjects = 0 } = await reader.refresh(true)
-      if (messages === 0 && (sequence === 0 || first > sequence)) return { sequence, messages, message: null }
-      // `>` would not find a message before others that were deleted
-      const found = subjects > 1 ? null : await connection.ask(() => manager.streams.getMessage(stream, { last_by_subj: this.subject }), true)
-      if (found !== null && found.seq <= sequence) return { sequence, messages, message: this.mirrored({ seq: found.seq, data: Buffer.from(found.data), headers: found.header }) }
-      // otherwise something was stored or deleted in between
-      if (found === null && sequence === before) {
-        if (subjects > 0) throw this.notMirrored(`there are messages on other subjects than ${this.subject}`)
-        // a purge beside other requests can have the server forget which subjects there are
-        const last = await reader.previous(sequence + 1)
-        return { sequence, messages, message: last && this.mirrored(last) }
-      }
-      before = sequence
-      await connection.pause()
-    }
+    const { reader } = this
+    const { first_seq: first, last_seq: sequence, messages } = await reader.refresh(true)
+    // the server may have miscounted them
+    const isEmpty = messages === 0 && (sequence === 0 || first > sequence)
+    // by sequence: that there is none is not believed of a server that lags behind
+    const last = isEmpty ? null : await reader.get(sequence, sequence) ?? await reader.previous(sequence)
+    return { sequence, messages, message: last && this.mirrored(last) }
   }
 
   /** @param {string} problem */

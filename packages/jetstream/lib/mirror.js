@@ -256,7 +256,7 @@ class Mirror {
 
   /** Carries deletions over, once the stream is where it is expected to be. */
   async carryOver () {
-    const { deletions, source, target } = this
+    const { connection, deletions, source, target } = this
     // how often in a row: what it lacks may have been deleted just now
     let missing = 0
     for (;;) {
@@ -269,9 +269,9 @@ class Mirror {
       this.lookAt = end + (end - start) / SHARE
       if (outcome === 'done') return
       missing = outcome === 'missing' ? missing + 1 : 0
-      const most = MAX_TRIES + (target.isReplicated ? MAX_COMPARISONS - 1 : 0)
+      const most = MAX_TRIES + (connection.identity.isReplicated ? MAX_COMPARISONS - 1 : 0)
       if (missing === most) throw errors.cannotMirror(target.label, 'it lacks records that the log has: they were removed by something else than this mirror')
-      await this.connection.pause(mustCompare ? COMPARISON_DELAY : undefined)
+      await connection.pause(mustCompare ? COMPARISON_DELAY : undefined)
       await this.locate()
     }
   }

@@ -5,9 +5,11 @@
 
 const fs = require('fs')
 const test = require('tape')
+const { Connection } = require('../lib/connection')
 const { Mirror } = require('../lib/mirror')
 const { MirrorDeletions } = require('../lib/mirror-deletions')
 const { MirrorLock } = require('../lib/mirror-identity')
+const { mirrorSettingsOf } = require('../lib/mirror-options')
 const { MirrorTarget } = require('../lib/mirror-target')
 const { canLock } = require('../../../lib/storage/lock')
 const { testFolder } = require('../../../test/helpers/folder')
@@ -95,8 +97,8 @@ async function outcomeOf (isReplicated, outcomes) {
   const mirror = Object.assign(Object.create(Mirror.prototype), {
     position: { id: 'a', seq: 1 },
     source: { id: 'a' },
-    target: { label: 'stream', isReplicated },
-    connection: { pause: async () => {} },
+    target: { label: 'stream' },
+    connection: { identity: { isReplicated }, pause: async () => {} },
     locate: async () => {},
     deletions: {
       async carryOver (seq, id, mustCompare) {
@@ -131,18 +133,41 @@ test('of two mirrors of a log, one at a time deletes, and each knows whether the
   if (canLock) t.equal(await locks[0].whileHeld(() => locks[1].whileHeld(async () => 'both')), null)
 })
 
-test('the last message is found though the server has forgotten on which subject it is', async (t) => {
-  const headers = new Map([['Flumelog-Seq', '20'], ['Flumelog-Id', 'a'], ['Flumelog-Log', 'mine']])
-  const target = new MirrorTarget(/** @type {any} */ ({ settings: { subject: 'log', stream: 'log' }, manager: {}, label: 'stream', ask: async () => null, pause: async () => {} }))
+/** The target of a mirror, at a stream with replicas whose servers say what they are given. */
+async function openTarget (state, { direct = null, leader }) {
+  const connection = new Connection(mirrorSettingsOf({ stream: 'S' }, {}).target, 'stream S')
+  const config = { num_replicas: 3, retention: 'limits', allow_direct: true, allow_atomic: true, subjects: ['S.>'] }
+  Object.assign(connection, { isConnected: true, nats: { info: {} }, open: async () => {}, streamInfo: async () => ({ config, state }) })
+  connection.manager = /** @type {any} */ ({ direct: { getMessage: async () => direct }, streams: { getMessage: leader } })
+  const target = new MirrorTarget(connection)
   target.identity = 'mine'
-  const found = (state, last) => {
-    Object.assign(target.reader, { refresh: async () => state, previous: async () => last })
+  await target.open()
+  return target
+}
+
+function messageOf (seq) {
+  const header = new Map([['Flumelog-Seq', String(10 * seq)], ['Flumelog-Id', 'a'], ['Flumelog-Log', 'mine']])
+  return { seq, subject: 'S.mirror', data: Buffer.from('a'), time: new Date(), header }
+}
+
+test('the last message is found though servers that lag behind, or have hung, say that another one is', async (t) => {
+  const answers = [null, messageOf(3)]
+  const leader = async (stream, query) => query.last_by_subj ? messageOf(2) : answers.shift()
+  const target = await openTarget({ first_seq: 1, last_seq: 3, messages: 3, num_subjects: 1 }, { leader })
+  const { sequence, message } = await target.tail()
+  t.deepEqual([sequence, message.sequence], [3, 3], 'what comes after an earlier one would be stored twice')
+})
+
+test('the last message is found though the server has miscounted', async (t) => {
+  const found = async (state, last) => {
+    const target = await openTarget(state, { leader: async () => null })
+    target.reader.get = async () => null
+    target.reader.previous = async () => last
     return target.tail()
   }
-  const last = { seq: 7, data: Buffer.from('a'), headers }
-  const message = { sequence: 7, id: 'a', seq: 20, data: last.data }
-  t.deepEqual(await found({ first_seq: 5, last_seq: 8, messages: 2 }, last), { sequence: 8, messages: 2, message })
-  t.deepEqual(await found({ first_seq: 7, last_seq: 8, messages: 0 }, last), { sequence: 8, messages: 0, message }, 'nor counted it')
+  const last = { ...messageOf(7), headers: messageOf(7).header }
+  const message = { sequence: 7, id: 'a', seq: 70, data: last.data }
+  t.deepEqual(await found({ first_seq: 7, last_seq: 8, messages: 0 }, last), { sequence: 8, messages: 0, message })
   t.deepEqual(await found({ first_seq: 7, last_seq: 8, messages: 1 }, null), { sequence: 8, messages: 1, message: null })
   t.deepEqual(await found({ first_seq: 9, last_seq: 8, messages: 0 }, last), { sequence: 8, messages: 0, message: null }, 'an empty stream has none')
 })

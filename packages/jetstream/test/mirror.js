@@ -214,7 +214,7 @@ withServer('a mirror', (shared) => {
     fs.rmSync(`${log.log.filename}.cursor-mirror-${target.stream}`)
     const mixed = promises(JetStreamLog(target))
     await mixed.append('a message')
-    await refused(target, /other subjects/, 'one to which something else publishes')
+    await refused(target, /message 21 is not from a mirror/, 'one to which something else publishes')
     await other.close()
     await js.close()
     await mixed.close()
