@@ -59,7 +59,7 @@ class MirrorDeletions {
     const extra = messages - survey.live
     if (extra < 0 && !mustCompare) return 'missing'
     if (extra !== 0) {
-      const outcome = await this.remove({ position, sequence, id, extra, runs: survey.runs })
+      const outcome = await this.remove({ position, sequence, messages, id, extra, runs: survey.runs })
       if (outcome !== 'done') return outcome
     }
     if (id !== source.id) return 'again'
@@ -83,15 +83,15 @@ class MirrorDeletions {
   /**
    * One mirror at a time: of equal records, another one that has seen another log might leave another one, and a server that purges
    * while it deletes for somebody else may miscount its messages.
-   * @param {{ position: number, sequence: number, id: string, extra: number, runs: Run[] }} found extra: how many messages more there are than records
+   * @param {{ position: number, sequence: number, messages: number, id: string, extra: number, runs: Run[] }} found extra: how many messages more there are than records
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
-  async remove ({ position, sequence, id, extra, runs }) {
+  async remove ({ position, sequence, messages, id, extra, runs }) {
     return await this.lock.whileHeld(async (isAnother) => {
       // the server may still be deleting what one that was killed has asked for
       if (isAnother) await settle()
       if (extra > 0 && await this.removeNew(runs, sequence, id) >= extra) return 'done'
-      return this.compare(position, sequence, id)
+      return this.compare(position, sequence, messages, id)
     }) ?? 'again'
   }
 
@@ -151,17 +151,19 @@ class MirrorDeletions {
   /**
    * @param {number} position
    * @param {number} sequence the last one
+   * @param {number} messages in the stream, as its leader counts them
    * @param {string} id of the log with that position
    * @returns {Promise<'done' | 'again' | 'missing'>}
    */
-  async compare (position, sequence, id) {
+  async compare (position, sequence, messages, id) {
     const { source, target } = this
     // one that lags behind a compaction would tell other messages by their seqs
     await source.log.refresh()
     if (source.id !== id) return 'again'
     const found = await match(source, target, position, sequence)
     if (found === null) return 'again'
-    if (found.missing !== null) return 'missing'
+    // a server that lags behind, or has to catch up, may have answered
+    if (found.missing !== null) return found.messages < messages ? 'again' : 'missing'
     if (found.head > 1) this.count(await target.purge(found.head))
     await this.delete(found.extra)
     return 'done'

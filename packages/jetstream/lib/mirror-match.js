@@ -16,6 +16,7 @@ const errors = require('./errors')
  * @property {number[]} extra sequences of messages after it that are no records
  * @property {number} last seq of the last record that was found; -1: none
  * @property {number | null} missing seq of the first one that was not; null: all were found
+ * @property {number} messages that were read
  */
 
 /**
@@ -29,7 +30,7 @@ const errors = require('./errors')
 async function match (source, target, lastSeq, lastSequence) {
   const { id } = source
   /** @type {Match} */
-  const result = { head: 1, extra: [], last: -1, missing: null }
+  const result = { head: 1, extra: [], last: -1, missing: null, messages: 0 }
   let isHead = true
   /** @type {LogRecord[] | null} */
   let records = []
@@ -46,6 +47,7 @@ async function match (source, target, lastSeq, lastSequence) {
   }
 
   for await (const messages of target.windows(1, lastSequence)) {
+    result.messages += messages.length
     if (messages.length > 0) await source.find(messages[0])
     for (const message of messages) {
       const record = await peek()

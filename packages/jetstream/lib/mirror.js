@@ -24,9 +24,6 @@ const PROGRESS_INTERVAL = 1000
 const SHARE = 1 / 20
 /** How often a problem that another process may cause, while it is writing, is looked at again. */
 const MAX_TRIES = 20
-/** How often records are looked for that the stream seems to lack, if it has replicas, and milliseconds between: one that lags behind, or has to catch up, may answer. */
-const MAX_COMPARISONS = 10
-const COMPARISON_DELAY = 1000
 
 /**
  * @typedef {import('./mirror-source').LogRecord} LogRecord
@@ -263,15 +260,13 @@ class Mirror {
       const { id, seq } = this.position
       if (id !== source.id) return
       const start = performance.now()
-      const mustCompare = missing >= MAX_TRIES - 1
-      const outcome = await deletions.carryOver(seq, id, mustCompare)
+      const outcome = await deletions.carryOver(seq, id, missing === MAX_TRIES - 1)
       const end = performance.now()
       this.lookAt = end + (end - start) / SHARE
       if (outcome === 'done') return
       missing = outcome === 'missing' ? missing + 1 : 0
-      const most = MAX_TRIES + (connection.identity.isReplicated ? MAX_COMPARISONS - 1 : 0)
-      if (missing === most) throw errors.cannotMirror(target.label, 'it lacks records that the log has: they were removed by something else than this mirror')
-      await connection.pause(mustCompare ? COMPARISON_DELAY : undefined)
+      if (missing === MAX_TRIES) throw errors.cannotMirror(target.label, 'it lacks records that the log has: they were removed by something else than this mirror')
+      await connection.pause()
       await this.locate()
     }
   }
