@@ -73,6 +73,7 @@ class Mirror {
       await this.locate()
       const cursor = this.cursor = log.log.cursor(settings.cursor)
       await promised(cb => cursor.onReady(cb))
+      if (this.position.seq === -1) await this.locate()
       // also while it waits for a server
       timer = setInterval(() => this.tellInTime(), PROGRESS_INTERVAL)
       await this.mirrorAll()
@@ -166,10 +167,11 @@ class Mirror {
 
   /** @returns {Promise<string | null>} why that is not known */
   async tryToLocate () {
-    const { source, source: { id }, target } = this
+    const { source, source: { id }, target, settings: { keepDeleted } } = this
     const { sequence, message } = await target.tail()
     target.sender.last = sequence
-    if (message === null) return this.setPosition(id, -1)
+    // messages that a limit of the stream has removed
+    if (message === null) return this.setPosition(id, keepDeleted && sequence > 0 ? this.cursor?.seq ?? -1 : -1)
     const found = await source.find(message)
     // or another mirror has followed a compaction already: the seqs after one are greater than all before
     const seq = found?.last ?? message.seq
