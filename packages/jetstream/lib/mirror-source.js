@@ -120,6 +120,14 @@ class MirrorSource {
   }
 
   /**
+   * @param {number} seq where there is no record, or none any more
+   * @returns {Promise<boolean>} whether one starts there that is deleted or trimmed
+   */
+  isStart (seq) {
+    return promised(cb => this.log.log.get(seq, cb)).then(() => true, ({ code }) => code !== 'flumelog:not-found')
+  }
+
+  /**
    * @param {{ id: string, seq: number }} position in the log as it was
    * @returns {Promise<{ seq: number | null, last: number } | null>} where that record is now, null if it is gone, and the last one at or before it; null:
    *   it is from before an earlier compaction

@@ -180,7 +180,8 @@ class Mirror {
     if (found.seq !== null) {
       const records = await source.read({ gte: found.seq, lte: found.seq })
       if (records === null) return 'the log is being compacted'
-      if (records.length > 0 && !records[0].data.equals(message.data)) {
+      const isSame = records.length > 0 ? records[0].data.equals(message.data) : await source.isStart(found.seq)
+      if (!isSame) {
         return `its last message is another record than that at ${found.seq} of the log: the log was replaced by another one, or restored`
       }
     }

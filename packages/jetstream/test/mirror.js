@@ -257,6 +257,9 @@ withServer('a mirror', (shared) => {
     t.match((await mirror(earlier.log, ahead, { live: false }).catch(err => err)).message, /it is ahead of the log/, 'one that is ahead of the log')
     await earlier.append('another record')
     t.match((await mirror(earlier.log, ahead, { live: false }).catch(err => err)).message, /ahead of the log|another record/)
+    // as many as there were, but none of them starts where the record of the last message did
+    await earlier.append(numbered(1, 10))
+    t.match((await mirror(earlier.log, ahead, { live: false }).catch(err => err)).message, /another record/, 'also where no record starts at that message any more')
     await earlier.close()
     const gaps = targetOf()
     const whole = await openLog(file('whole'), numbered(1, 20))
