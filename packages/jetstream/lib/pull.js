@@ -99,13 +99,18 @@ class Pull {
     this.onProgress(progress)
   }
 
+  /** Also while it waits for a server. */
+  tellInTime () {
+    try {
+      this.tell()
+    } catch (err) {
+      this.stop(err)
+    }
+  }
+
   async run () {
     const { source, index, log } = this
-    const stopWaiting = onAbort(this.signal, () => {
-      // what waits for a server does not go on
-      source.log.fail(errors.closed(source.label))
-      this.wake()
-    })
+    const stopWaiting = onAbort(this.signal, () => this.stop(errors.closed(source.label)))
     const removeListener = this.copy.onCompact(() => {
       this.lastSeq = null
       const map = /** @type {NonNullable<typeof log.ownMap>} */ (log.ownMap)
@@ -122,12 +127,21 @@ class Pull {
     } catch (err) {
       // this needs no server
       if (this.isKnown) await this.record(true).catch(() => {})
-      throw this.signal?.aborted ? this.signal.reason : err
+      throw this.signal?.aborted ? this.signal.reason : source.log.refusal ?? err
     } finally {
       removeListener()
       stopWaiting()
       await promised(cb => source.log.close(() => cb(null)))
     }
+  }
+
+  /**
+   * Ends what waits for a server, too.
+   * @param {unknown} reason
+   */
+  stop (reason) {
+    this.source.log.fail(/** @type {Error} */ (reason))
+    this.wake()
   }
 
   /** Finds out up to where the log is a copy of the stream. */
@@ -181,6 +195,7 @@ class Pull {
       this.wake()
     })
     const timer = setInterval(() => {
+      this.tellInTime()
       events.isDue = true
       this.wake()
     }, INTERVAL)

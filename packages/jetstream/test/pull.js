@@ -74,6 +74,22 @@ withServer('pull', (shared) => {
     t.equal((await pullOnce(shared.server, stream, file)).records, 0)
   })
 
+  test('a live pull that waits for a server says so, and ends with what onProgress throws then', async (t) => {
+    const file = testFolder(t)('copy')
+    const { stream, log } = await newStream()
+    await log.append(numbered(0, 10))
+    const pulling = new Pulling(shared.server, stream, file)
+    await pulling.until(({ lag, seq }) => seq === 10 && lag === 0)
+    await shared.server.stop()
+    await pulling.until(({ isConnected }) => !isConnected)
+    pulling.onProgress = () => { throw new Error('thrown') }
+    await pulling.ended
+    t.equal(pulling.reason, 'thrown')
+    await pulling.close()
+    await shared.server.start()
+    await isCopy(t, shared.server, stream, file, 'it has what was pulled')
+  })
+
   test('deletions and purges are carried over, whenever they were made', async (t) => {
     const file = testFolder(t)('copy')
     const { stream, log } = await newStream()
