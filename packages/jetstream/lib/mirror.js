@@ -296,6 +296,7 @@ class Mirror {
 
   tellInTime () {
     try {
+      this.throwIfStopped()
       this.tell(this.lag())
     } catch (err) {
       this.stop(/** @type {Error} */ (err))

@@ -101,7 +101,9 @@ class Pull {
 
   /** Also while it waits for a server. */
   tellInTime () {
+    const { log: { refusal } } = this
     try {
+      if (refusal !== null) throw refusal
       this.tell()
     } catch (err) {
       this.stop(err)

@@ -126,11 +126,9 @@ withServer('a mirror', (shared) => {
   test('a mirror that waits for a server says so, and what waits', async (t) => {
     const log = await openLog(testFolder(t)('log'), ['first'])
     const target = targetOf()
-    const controller = new AbortController()
     const waiters = []
     const until = (isSo) => new Promise(resolve => waiters.push({ isSo, resolve }))
     const mirroring = mirror(log.log, target, {
-      signal: controller.signal,
       onProgress: (progress) => waiters.filter(({ isSo }) => isSo(progress)).forEach(({ resolve }) => resolve(progress))
     }).catch(err => err)
     await until(({ records, isConnected }) => records === 1 && isConnected)
@@ -140,9 +138,12 @@ withServer('a mirror', (shared) => {
     t.equal(records, 1)
     await shared.server.start()
     await until(({ records, lag, isConnected }) => records === 11 && lag === 0 && isConnected)
-    controller.abort()
-    await mirroring
+    await shared.server.stop()
+    await log.append('the last one')
+    await until(({ isConnected, lag }) => !isConnected && lag > 0)
     await log.close()
+    t.equal((await mirroring).code, 'flumelog:closed', 'it ends with the log')
+    await shared.server.start()
   })
 
   test('a live mirror follows the log, through deletions, trims and compactions', async (t) => {

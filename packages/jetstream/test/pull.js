@@ -90,6 +90,23 @@ withServer('pull', (shared) => {
     await isCopy(t, shared.server, stream, file, 'it has what was pulled')
   })
 
+  test('a live pull ends when its log is closed, also while it waits for a server', async (t) => {
+    const path = testFolder(t)
+    const { stream, log } = await newStream()
+    await log.append(numbered(0, 10))
+    const [idle, waiting] = ['idle', 'waiting'].map(name => new Pulling(shared.server, stream, path(name)))
+    await idle.until(({ lag, seq }) => seq === 10 && lag === 0)
+    await idle.close()
+    t.equal(await idle.ended, 'flumelog:closed')
+    await waiting.until(({ lag, seq }) => seq === 10 && lag === 0)
+    await shared.server.stop()
+    await waiting.until(({ isConnected }) => !isConnected)
+    await waiting.close()
+    t.equal(await waiting.ended, 'flumelog:closed')
+    await shared.server.start()
+    await isCopy(t, shared.server, stream, path('waiting'), 'it has what was pulled')
+  })
+
   test('deletions and purges are carried over, whenever they were made', async (t) => {
     const file = testFolder(t)('copy')
     const { stream, log } = await newStream()
