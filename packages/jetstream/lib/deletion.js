@@ -58,7 +58,7 @@ async function deleteAll (reader, seqs, isErased = true) {
       await manager.streams.deleteMessage(stream, seq, isErased)
     } catch (err) {
       // deleting what is deleted is no error
-      if (!NOT_DELETED.has(/** @type {any} */ (err).code) || await reader.get(seq, seq) !== null) throw err
+      if (!NOT_DELETED.has(/** @type {any} */ (err).code) || await manager.streams.getMessage(stream, { seq }) !== null) throw err
     }
     connection.deleted.add(seq)
   }

@@ -4,6 +4,7 @@
 
 const test = require('tape')
 const { Connection } = require('../lib/connection')
+const { deleteAll } = require('../lib/deletion')
 const { Reader } = require('../lib/reader')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, startCluster, streamName } = require('./helpers/nats')
@@ -31,6 +32,24 @@ test('a record is not taken for deleted because a server that has hung answers i
   answers = [null, message]
   deleted = [1, 3]
   t.equal((await reader.nextByLeader(1, 3))?.seq, 2, 'nor is one behind a record that is deleted')
+})
+
+test('deleting a record again is no error, though a server that lags behind has it still', async (t) => {
+  const message = { seq: 2, subject: 'S.own', data: Buffer.from('b'), time: new Date(), header: undefined }
+  const connection = new Connection(/** @type {any} */ ({ stream: 'S', timeout: 60_000 }), 'stream S')
+  connection.isConnected = true
+  let ofLeader = null
+  connection.manager = /** @type {any} */ ({
+    direct: { getMessage: async () => message },
+    streams: {
+      deleteMessage: async () => { throw Object.assign(new Error('message not found'), { name: 'JetStreamApiError', code: 10057 }) },
+      getMessage: async () => ofLeader
+    }
+  })
+  const outcome = () => codeOf(deleteAll(new Reader(connection), [2]))
+  t.equal(await outcome(), 'no error, but undefined')
+  ofLeader = message
+  t.equal(await outcome(), 'flumelog:server', 'one that the leader has was not deleted')
 })
 
 withNats('deletions in a stream on three servers', (file) => {
