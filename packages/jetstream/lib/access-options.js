@@ -1,10 +1,14 @@
 'use strict'
 
 // How commands get at a stream: options, or the variables of the environment that the command `nats` reads, too, so that no secret has to be
-// in a command line, which other users see.
+// in a command line, which other users see. And what else commands with a stream take.
+
+const { helpText, jsonOption, quietOption } = require('flumelog-random-access-file/command')
+const { metricsPort } = require('./metrics')
 
 /**
  * @typedef {{ creds?: string, ca?: string, cert?: string, key?: string }} AccessOptions
+ * @typedef {AccessOptions & { live: boolean, metrics?: number, json?: boolean, quiet?: boolean }} StreamOptions
  * @typedef {Pick<import('./options').JetStreamOptions, 'user' | 'pass' | 'token' | 'creds' | 'tls'>} Access
  */
 
@@ -14,14 +18,19 @@ Without an option, and without a user in the URL, these variables of the environ
 
 /**
  * @param {import('commander').Command} command
+ * @param {string} examples of its help
  * @returns {import('commander').Command} it
  */
-function accessOptions (command) {
+function streamOptions (command, examples) {
   return command
+    .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort)
     .option('--creds <path>', 'file with the credentials of a NATS user')
     .option('--ca <path>', 'file with the certificates to trust; connects with TLS only')
     .option('--cert <path>', 'file with the certificate of the client, with --key; connects with TLS only')
     .option('--key <path>', 'file with the private key of --cert')
+    .addOption(jsonOption())
+    .addOption(quietOption())
+    .addHelpText('after', helpText(examples + ACCESS_HELP))
 }
 
 /**
@@ -48,4 +57,4 @@ function accessOf (address, { creds, ca, cert, key }, environment = process.env)
   }
 }
 
-module.exports = { accessOptions, accessOf, ACCESS_HELP }
+module.exports = { streamOptions, accessOf }

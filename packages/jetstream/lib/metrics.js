@@ -3,7 +3,7 @@
 // What `flumelog mirror` and `flumelog pull` count, for Prometheus: over HTTP, on this machine only.
 
 const http = require('http')
-const { InvalidArgumentError, writeStderr } = require('flumelog-random-access-file/command')
+const { InvalidArgumentError, untilInterrupted, untilStopped, writeStderr } = require('flumelog-random-access-file/command')
 
 const MAX_PORT = 65535
 /** Those that only grow. */
@@ -35,16 +35,14 @@ function metricsText (prefix, stream, progress) {
 }
 
 /**
- * Serves metrics while something is done.
- * @template T
- * @param {number | undefined} port 0: any that is free; undefined: none are served
+ * Does the work of a command until it is done, or with `live`, until it is stopped, and serves metrics meanwhile.
+ * @param {{ file: string, left: string, live: boolean, metrics?: number, quiet?: boolean }} options `left`: what an interruption leaves; `metrics`: the port; 0: any that is free
  * @param {() => string} text of the metrics
- * @param {boolean | undefined} quiet whether not to say where they are
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
+ * @param {(signal: AbortSignal) => Promise<unknown>} work
  */
-async function withMetrics (port, text, quiet, work) {
-  if (port === undefined) return work()
+async function workWithMetrics ({ file, left, live, metrics: port, quiet }, text, work) {
+  const run = () => live ? untilStopped(work) : untilInterrupted(file, work, { left: () => left })
+  if (port === undefined) return run()
   const server = http.createServer((request, response) => {
     response.setHeader('content-type', 'text/plain; version=0.0.4')
     response.end(text())
@@ -53,11 +51,11 @@ async function withMetrics (port, text, quiet, work) {
   try {
     const { port: actual } = /** @type {import('net').AddressInfo} */ (server.address())
     if (!quiet) writeStderr(`metrics: http://127.0.0.1:${actual}/metrics`)
-    return await work()
+    await run()
   } finally {
     server.close()
     server.closeAllConnections()
   }
 }
 
-module.exports = { metricsPort, metricsText, withMetrics }
+module.exports = { metricsPort, metricsText, workWithMetrics }

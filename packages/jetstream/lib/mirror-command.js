@@ -2,25 +2,15 @@
 
 // flumelog mirror: copies a log into a stream of JetStream, and keeps it up to date.
 
-const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, helpText, jsonOption, openToRead, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError } = require('flumelog-random-access-file/command')
-const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
-const { metricsPort, metricsText, withMetrics } = require('./metrics')
+const { byteProgress, choiceOption, close, codeOf, count, counted, cursorName, explain, fileName, openToRead, printResult, rateOf, size, statusLine, UserError } = require('flumelog-random-access-file/command')
+const { accessOf, streamOptions } = require('./access-options')
+const { metricsText, workWithMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 const { mirror } = require('..')
 
 /**
  * @typedef {import('..').MirrorProgress} MirrorProgress
- * @typedef {MirrorCommandOptions & import('./access-options').AccessOptions} Options
- *
- * @typedef {object} MirrorCommandOptions
- * @property {boolean} live
- * @property {boolean} [keepDeleted]
- * @property {string} [cursor]
- * @property {string} [subject]
- * @property {string} replicas
- * @property {number} [metrics]
- * @property {boolean} [json]
- * @property {boolean} [quiet]
+ * @typedef {import('./access-options').StreamOptions & { keepDeleted?: boolean, cursor?: string, subject?: string, replicas: string }} Options
  */
 
 const EXAMPLES = `
@@ -35,7 +25,7 @@ Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends whe
 
 /** @param {import('commander').Command} program */
 function define (program) {
-  accessOptions(program.command('mirror')
+  streamOptions(program.command('mirror')
     .summary('copy a log into a JetStream stream, and keep that up to date')
     .description('Mirrors a log into a stream of NATS JetStream.')
     .argument('<file>', 'the log', fileName)
@@ -44,11 +34,7 @@ function define (program) {
     .option('--keep-deleted', 'keep in the stream what is deleted in the log')
     .addOption(choiceOption('--replicas <number>', 'servers that store the stream, if it is created', ['1', '3', '5']).default('1'))
     .option('--subject <subject>', 'what subjects of messages start with; default: the name of the stream')
-    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName)
-    .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort))
-    .addOption(jsonOption())
-    .addOption(quietOption())
-    .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
+    .option('--cursor <name>', 'cursor of the log that says what is mirrored; default: mirror-STREAM', cursorName), EXAMPLES)
     .action(run)
 }
 
@@ -64,22 +50,19 @@ async function run (file, address, { live, keepDeleted, cursor, subject, replica
   const rate = rateOf(() => latest.records)
   const bar = quiet || live ? null : byteProgress('mirror')
   const status = quiet || !live ? null : statusLine(() => `mirroring  ${latest.isConnected ? '' : 'waiting for a server  '}${latest.lag === 0 ? 'up to date' : `${size(latest.lag)} behind`}  ${count(rate())} records/s  ${counted(latest.records, 'record')}`)
-  const timer = setInterval(() => status?.update(), 1000)
+  const left = 'the stream has a part of the log; the same command goes on'
   const work = (/** @type {AbortSignal} */ signal) => mirrorFile(file, target, { live, keepDeleted, cursor, signal }, (progress) => {
     latest = progress
+    status?.update()
     bar?.update(progress.total - progress.lag, progress.total)
   })
   try {
-    await withMetrics(metrics, () => metricsText('flumelog_mirror', target.stream, { ...latest }), quiet, async () => {
-      if (live) await untilStopped(work)
-      else await untilInterrupted(file, work, { left: () => 'the stream has a part of the log; the same command goes on' })
-    })
+    await workWithMetrics({ file, left, live, metrics, quiet }, () => metricsText('flumelog_mirror', target.stream, { ...latest }), work)
   } catch (err) {
     // the cursor is, or what is opened read-only would not be
     const isHeld = codeOf(err) === 'flumelog:locked'
     throw err instanceof UserError ? err : new UserError(isHeld ? `${file}: another process mirrors this log into the stream: ${/** @type {Error} */ (err).message}` : explain(err, file))
   } finally {
-    clearInterval(timer)
     status?.stop()
     bar?.stop()
   }

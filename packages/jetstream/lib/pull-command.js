@@ -4,14 +4,14 @@
 
 const fs = require('fs')
 const { wrap } = require('flumelog-random-access-file/promises')
-const { blockSize, close, codeOf, count, counted, duration, explain, fileToCreate, helpText, jsonOption, openToWrite, printResult, quietOption, rateOf, size, statusLine, untilInterrupted, untilStopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
-const { accessOf, accessOptions, ACCESS_HELP } = require('./access-options')
-const { metricsPort, metricsText, withMetrics } = require('./metrics')
+const { blockSize, close, codeOf, count, counted, duration, explain, fileToCreate, openToWrite, printResult, rateOf, size, statusLine, UserError, writeStderr } = require('flumelog-random-access-file/command')
+const { accessOf, streamOptions } = require('./access-options')
+const { metricsText, workWithMetrics } = require('./metrics')
 const { streamUrl } = require('./stream-url')
 
 /**
  * @typedef {import('..').PullProgress} PullProgress
- * @typedef {{ live: boolean, envelope?: boolean, large?: boolean, blockSize?: number, metrics?: number } & import('./access-options').AccessOptions & { json?: boolean, quiet?: boolean }} PullOptions
+ * @typedef {import('./access-options').StreamOptions & { envelope?: boolean, large?: boolean, blockSize?: number }} PullOptions
  */
 
 const EXAMPLES = `
@@ -26,7 +26,7 @@ Ctrl-C, SIGTERM and SIGHUP stop it with exit code 0. With --no-live, it ends whe
 
 /** @param {import('commander').Command} program */
 function define (program) {
-  accessOptions(program.command('pull')
+  streamOptions(program.command('pull')
     .summary('keep a copy of a stream of NATS JetStream')
     .description('Copies a stream of NATS JetStream into a log, and follows it. Creates the log if it does not exist.')
     .argument('<stream>', 'the stream, nats://HOST[:PORT]/STREAM', streamUrl)
@@ -34,11 +34,7 @@ function define (program) {
     .option('--no-live', 'end when the log equals the stream')
     .option('--envelope', 'store the sequence, time and subject of each message with it')
     .option('--large', 'store messages that do not fit into a block in chunks')
-    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize)
-    .option('--metrics <port>', 'serve metrics for Prometheus on this port of 127.0.0.1', metricsPort))
-    .addOption(jsonOption())
-    .addOption(quietOption())
-    .addHelpText('after', helpText(EXAMPLES + ACCESS_HELP))
+    .option('--block-size <bytes>', 'block size of a new log; default: 65536', blockSize), EXAMPLES)
     .action(pull)
 }
 
@@ -59,7 +55,8 @@ async function pull (source, file, { live, envelope, large = false, blockSize, m
   let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0, isConnected: true }
   const rate = rateOf(() => progress.records)
   const status = quiet ? null : statusLine(() => `pulling  ${progress.isConnected ? '' : 'waiting for a server  '}${counted(progress.records, 'record')}, ${size(progress.bytes)}  ${count(rate())} records/s  ${count(progress.lag)} behind`)
-  const start = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull(stream, log, {
+  const left = 'what was pulled is kept; the same command continues'
+  const work = (/** @type {AbortSignal} */ signal) => JetStreamLog.pull(stream, log, {
     live,
     ...(envelope && { envelope }),
     signal,
@@ -69,11 +66,8 @@ async function pull (source, file, { live, envelope, large = false, blockSize, m
     }
   })
   try {
-    await withMetrics(metrics, () => metricsText('flumelog_pull', source.stream, progress), quiet, async () => {
-      if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
-      if (live) await untilStopped(start)
-      else await untilInterrupted(file, start, { left: () => 'what was pulled is kept; the same command continues' })
-    })
+    if (live && !quiet) writeStderr(`${file}: pulling stream ${source.stream}; Ctrl-C stops it`)
+    await workWithMetrics({ file, left, live, metrics, quiet }, () => metricsText('flumelog_pull', source.stream, { ...progress }), work)
   } catch (err) {
     const text = explain(err, file).replace('use the option large', 'use --large')
     throw new UserError(text)
