@@ -173,10 +173,10 @@ class Mirror {
     // messages that a limit of the stream has removed
     if (message === null) return this.setPosition(id, keepDeleted && sequence > 0 ? this.cursor?.seq ?? -1 : -1)
     const found = await source.find(message)
-    // or another mirror has followed a compaction already: the seqs after one are greater than all before
-    const seq = found?.last ?? message.seq
-    if (seq >= source.log.end) return `it is ahead of the log: its last message is the record at ${seq}, and the log ends at ${source.log.end}`
+    // or another mirror has followed one already: the seqs after a compaction are greater than all before
+    if (found === null && message.seq >= source.log.start) return 'its last message is from after a compaction that the log has not had: the log was restored'
     if (found === null) return this.locateByData(sequence)
+    if (found.last >= source.log.end) return `it is ahead of the log: its last message is the record at ${found.last}, and the log ends at ${source.log.end}`
     if (found.seq !== null) {
       const records = await source.read({ gte: found.seq, lte: found.seq })
       if (records === null) return 'the log is being compacted'

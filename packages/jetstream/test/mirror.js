@@ -272,6 +272,26 @@ withServer('a mirror', (shared) => {
     await whole.close()
   })
 
+  test('a log that was restored from before a compaction, and has grown since, is refused, and what only the stream has stays there', async (t) => {
+    const path = testFolder(t)
+    const log = await openLog(path('log'), numbered(1, 20), { large: true })
+    const target = targetOf()
+    await mirror(log.log, target, { live: false })
+    await log.close()
+    for (const suffix of ['', '.meta', '.mirror-id']) fs.copyFileSync(path(`log${suffix}`), path(`restored${suffix}`))
+    const compacted = await openLog(path('log'), [], { large: true })
+    await compacted.compact()
+    await compacted.append('lost with the log')
+    await mirror(compacted.log, target, { live: false })
+    const last = (await compacted.seqs()).at(-1)
+    await compacted.close()
+    const restored = await openLog(path('restored'), [], { large: true })
+    t.ok(await restored.append(Array.from({ length: 5 }, () => Buffer.alloc(1_000_000, 1))) > last)
+    t.match((await mirror(restored.log, target, { live: false }).catch(err => err)).message, /a compaction that the log has not had/)
+    t.deepEqual((await readStream(target.servers, target.stream)).map(({ value }) => value), [...numbered(1, 20), 'lost with the log'])
+    await restored.close()
+  })
+
   test('a stream that is deleted ends its live mirror with flumelog:replaced, and the next one creates it anew', async (t) => {
     const file = testFolder(t)('log')
     const log = await openLog(file, ['a'])
