@@ -111,7 +111,7 @@ function JetStreamLog (options) {
  * @param {StreamTarget} target
  * @param {MirrorOptions} [options]
  * @returns {Promise<Mirrored>} resolves, with `live: false`, when the stream equals the log. Rejects with the signal's reason; `flumelog:closed` if the log is
- *   closed; `flumelog:locked` if another process has the cursor: it is mirroring; `flumelog:invalid` if an option is invalid, or the stream is one of another log,
+ *   closed; `flumelog:locked` if another process, or another call, has the cursor: it is mirroring; `flumelog:invalid` if an option is invalid, or the stream is one of another log,
  *   is ahead of the log, or has other messages; `flumelog:replaced` if the stream is deleted meanwhile; `flumelog:unreachable`; `flumelog:server`; `flumelog:too-large`; `ENOSPC` if the stream is full
  */
 async function mirror (log, target, options = {}) {

@@ -65,6 +65,12 @@ const unsuitableStream = (filename, problem) => createError('flumelog:invalid', 
 const cannotMirror = (filename, problem) => createError('flumelog:invalid', `${filename}: the log cannot be mirrored there: ${problem}`, { filename })
 
 /**
+ * @param {string} filename
+ * @param {string} cursor its name
+ */
+const alreadyMirrored = (filename, cursor) => createError('flumelog:locked', `${filename}: another call of mirror, with the cursor '${cursor}', copies the log there`, { filename })
+
+/**
  * @param {string | null} filename
  * @param {number} seq of a chunk
  */
@@ -157,4 +163,4 @@ const cursorLost = (filename, name, cause) => createError('flumelog:replaced',
 const corruptCopyIndex = (filename) => createError('flumelog:corrupt',
   `${filename}: its first line is corrupt, so it is not known which stream was copied; remove the copy and this file, and pull again`, { filename })
 
-module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, notOfStream, notOfPartitions, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, mirrorDeleted, chunkInMirror, corruptCopyIndex, cursorLost }
+module.exports = { ...errors, serverUnreachable, untrusted, invalidAccess, appendsUnknown, refusedByServer, serverFull, unsuitableStream, cannotMirror, alreadyMirrored, notOfStream, notOfPartitions, tooLargeForStream, tooManyTogether, undecodable, cannotCopy, notSource, cannotPull, streamReplaced, mirrorDeleted, chunkInMirror, corruptCopyIndex, cursorLost }

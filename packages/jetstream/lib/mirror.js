@@ -31,6 +31,9 @@ const MAX_TRIES = 20
  * @typedef {import('./mirror-options').Mirrored} Mirrored
  */
 
+/** Cursors of mirrors: another mirror of the same log object is given the same one, and would close it. @type {WeakSet<object>} */
+const held = new WeakSet()
+
 class Mirror {
   /**
    * @param {InstanceType<typeof import('flumelog-random-access-file/blocks').CopiedLog>} log
@@ -71,7 +74,10 @@ class Mirror {
       await target.open()
       target.identity = await identityOf(log)
       await this.locate()
-      const cursor = this.cursor = log.log.cursor(settings.cursor)
+      const cursor = log.log.cursor(settings.cursor)
+      if (held.has(cursor)) throw errors.alreadyMirrored(target.label, settings.cursor)
+      held.add(cursor)
+      this.cursor = cursor
       await promised(cb => cursor.onReady(cb))
       if (this.position.seq === -1) await this.locate()
       // also while it waits for a server

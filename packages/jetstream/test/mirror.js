@@ -174,6 +174,21 @@ withServer('a mirror', (shared) => {
     await log.close()
   })
 
+  test('a second mirror of one log object into the same stream is refused, and the first one goes on', async (t) => {
+    const log = await openLog(testFolder(t)('log'), ['a'])
+    const target = targetOf()
+    const mirroring = new Mirror(new CopiedLog(log.log), mirrorSettingsOf(target, {}))
+    const ended = mirroring.run().catch(err => err)
+    await until(() => mirroring.records === 1)
+    t.equal(await codeOf(mirror(log.log, target, { live: false })), 'flumelog:locked')
+    await log.append('b')
+    await Promise.race([ended, until(() => mirroring.records === 2)])
+    mirroring.stop(new Error('stopped'))
+    t.equal((await ended).message, 'stopped')
+    t.deepEqual(await mirror(log.log, target, { live: false }), { records: 0, bytes: 0, deleted: 0 }, 'another one may follow')
+    await log.close()
+  })
+
   test('messages say which record they are; with keepDeleted they stay', async (t) => {
     const log = await openLog(testFolder(t)('log'), ['a', 'b', 'c'])
     const target = targetOf()
