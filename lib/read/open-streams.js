@@ -87,6 +87,11 @@ class OpenStreams {
     for (const stream of this.all()) stream.move?.(map)
   }
 
+  /** @returns {Waiting[]} streams, but for those of cursors, and what waits for `since` */
+  withoutCursor () {
+    return this.all().filter(({ context }) => context !== undefined && context.owner === undefined)
+  }
+
   /** @returns {Waiting[]} */
   all () {
     const open = [...this.references].map(reference => reference.deref()).filter(stream => stream !== undefined)

@@ -162,14 +162,16 @@ class Compacting {
     const { log } = this
     this.map?.close()
     this.map = map
-    if (this.isUnderFlumedb) log.streams.fail(errors.compacted(log.filename))
-    else log.streams.move(map)
+    // flumedb starts them again, with new seqs
+    const ended = this.isUnderFlumedb ? log.streams.withoutCursor() : []
+    log.streams.move(map)
     for (const cursor of log.state.opened?.blocks.cursors ?? []) cursor.move(map)
     log.largeDeletion?.move(map)
     log.namedCursors?.move(map)
     // before anything else of the caller runs: who maps the seqs that are in memory has none yet from after the compaction
     log.moveSince(lastSeq)
     if (this.listeners.size > 0) callAll([...this.listeners], this.mapFor(map))
+    callAll(ended.map(stream => () => stream.finish(errors.compacted(log.filename))), undefined)
     log.show(lastSeq)
   }
 

@@ -3,6 +3,8 @@
 // What reads a log that another part of the program, or another process, compacts: read-only logs, and the views of flumedb.
 
 const fs = require('fs')
+const Obv = require('obz')
+const pull = require('pull-stream')
 const tape = require('tape')
 const Flume = require('flumedb')
 const Level = require('flumeview-level')
@@ -266,6 +268,70 @@ tape('the views of flumedb are rebuilt by themselves when the log is compacted, 
   await check('after a restart', kept.filter(n => n < 50))
   await append(500)
   await check('and goes on', [...kept.filter(n => n < 50), 500])
+  await promised(cb => db.close(cb))
+})
+
+tape('a compaction under flumedb ends streams of the log: what appends, waits for `since` or follows a cursor goes on', async (t) => {
+  const log = FlumeLog(testFolder(t)('log'), { ...SMALL, codec })
+  const db = Flume(log)
+  const wrapped = wrap(log)
+  await wrapped.append([{ n: 0 }, { n: 1 }])
+  const since = wrapped.since.changes()
+  await since.next()
+  const jobs = wrapped.cursor('jobs').stream({ live: true, seqs: false })
+  const views = wrapped.stream({ live: true, seqs: false })
+  for (const stream of [jobs, views]) for (const n of numbers(2)) t.deepEqual(await stream.next(), { value: { n }, done: false })
+  const job = jobs.next()
+  const viewed = codeOf(views.next())
+  let compacted
+  const stored = wrapped.appendFrom((async function * () {
+    await new Promise(resolve => { compacted = resolve })
+    yield { n: 2 }
+  })())
+  const [changed, called] = [since.next(), wrapped.since.next()]
+  const { start } = await wrapped.compact()
+  t.equal(await viewed, 'flumelog:compacted')
+  t.ok((await changed).value > start)
+  t.ok(await called > start)
+  compacted()
+  t.equal((await stored).seq, log.since.value)
+  t.deepEqual((await job).value, { n: 2 })
+  await promised(cb => db.close(cb))
+})
+
+tape('a view of flumedb gets no new seq before onCompact has told of the compaction', async (t) => {
+  const log = FlumeLog(testFolder(t)('log'), { ...SMALL, codec })
+  const { error } = console
+  console.error = () => {}
+  t.teardown(() => { console.error = error })
+  const events = []
+  const since = Obv()
+  since.set(-1)
+  const db = Flume(log).use('seqs', () => ({
+    since,
+    methods: {},
+    createSink: (cb) => pull.drain(({ seq }) => {
+      events.push(seq < log.start ? 'old' : `new, and since is ${log.since.value < log.start ? 'old' : 'new'}`)
+      since.set(seq)
+    }, cb),
+    destroy (cb) {
+      since.set(-1)
+      cb(null)
+    },
+    close: (cb) => cb(null)
+  }))
+  await promised(cb => db.append([{ n: 0 }, { n: 1 }], cb))
+  events.length = 0
+  let later
+  log.onCompact(() => {
+    events.push('compacted')
+    later = promised(cb => log.stream({ old: false })(null, cb))
+  })
+  await promised(cb => log.compact(cb))
+  await promised(cb => db.seqs.ready(cb))
+  t.deepEqual(events, ['compacted', 'new, and since is new', 'new, and since is new'])
+  await promised(cb => db.append({ n: 2 }, cb))
+  t.deepEqual((await later).value, { n: 2 }, 'a stream that is started then goes on')
   await promised(cb => db.close(cb))
 })
 
