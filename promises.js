@@ -7,6 +7,8 @@
 
 const openFlumeLog = require('./index')
 const { promised } = require('./lib/callbacks')
+const { invalid } = require('./lib/errors')
+const { format } = require('./lib/format-value')
 const { logBehind } = require('./lib/log-behind')
 const { replace } = require('./lib/replaceable')
 const { appendFrom } = require('./lib/wrappers/append-from')
@@ -74,8 +76,12 @@ class FlumeLog {
   /** Undefined: a log that another package implements. */
   #log
 
-  /** @param {import('./lib/types').FlumeLog<T, A>} log */
+  /**
+   * @param {import('./lib/types').FlumeLog<T, A>} log
+   * @throws flumelog:invalid
+   */
   constructor (log) {
+    if (typeof log?.onReady !== 'function') throw invalid(`wrap takes a log with callbacks; it is ${format(log)}`)
     /** The log with callbacks. */
     this.flumelog = log
     this.#log = logBehind(log)

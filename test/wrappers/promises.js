@@ -5,6 +5,7 @@
 
 const fs = require('fs')
 const { getEventListeners } = require('events')
+const Flume = require('flumedb')
 const tape = require('tape')
 const { open, wrap } = require('../../promises')
 const FlumeLog = require('../..')
@@ -30,6 +31,14 @@ tape('open resolves to an open log, and rejects if the log cannot be opened', as
   t.equal(await codeOf(open()), 'flumelog:invalid')
   const again = await open(file, { codec: json })
   await again.close()
+})
+
+tape('wrap refuses what is no log with callbacks', async (t) => {
+  const log = await open(newFile())
+  const db = Flume(log.flumelog)
+  for (const wrong of [undefined, null, 5, 'log', {}, log, db]) t.throws(() => wrap(wrong), { code: 'flumelog:invalid', message: /^wrap takes a log with callbacks/ })
+  t.equal(await wrap(log.flumelog).ready(), null, 'one under flumedb is')
+  await log.close()
 })
 
 tape('each call resolves to what its callback receives', async (t) => {
