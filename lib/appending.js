@@ -29,15 +29,15 @@ class Appending {
     }
     cb = optional(cb)
     const { sync = false, atomic = false, after } = typeof options === 'object' && options !== null ? options : NO_OPTIONS
-    const { state, closing, records } = this.log
+    const { state, closing, codec } = this.log
     const { appender } = state
     if (appender === null || closing !== null) return this.refuse(cb)
     const problem = problemOf(value, options)
     if (problem !== null) return appender.reject(problem, cb)
     let data
     try {
-      data = Array.isArray(value) || atomic || after !== undefined ? records.encodeBatch(Array.isArray(value) ? value : [value]) : records.encodeText(value)
-      if (atomic) records.fittingTogether(/** @type {Uint8Array[]} */ (data))
+      data = Array.isArray(value) || atomic || after !== undefined ? codec.encodeBatch(Array.isArray(value) ? value : [value]) : codec.encodeText(value)
+      if (atomic) codec.fittingTogether(/** @type {Uint8Array[]} */ (data))
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), cb)
     }
@@ -54,11 +54,11 @@ class Appending {
    * @param {(err: Error | null, seq?: any) => void} cb
    */
   appendEncoded (batch, cb) {
-    const { state: { appender }, closing, records } = this.log
+    const { state: { appender }, closing, codec } = this.log
     if (appender === null || closing !== null) return this.refuse(cb)
     try {
       if (!Array.isArray(batch)) throw errors.refusedRecord(this.log.filename, `records must be an array; it is ${format(batch)}`)
-      records.encodeBatch(batch, true)
+      codec.encodeBatch(batch, true)
     } catch (err) {
       return appender.reject(/** @type {Error} */ (err), cb)
     }

@@ -63,7 +63,7 @@ class Log {
     /** Bytes of its records in flight beyond which a sink waits; can be changed while the log is open. */
     this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
+    this.codec = new RecordCodec(settings, file.filename, settings.blockSize ?? DEFAULT_BLOCK_SIZE)
     /** What is appended until the log is open; null: it is, or cannot be, or it is read-only. */
     this.early = settings.readOnly ? null : new EarlyAppends(settings, (error) => this.refusedEarly(error))
     /** @type {Opening | Open | Refusing} */
@@ -89,9 +89,9 @@ class Log {
     this.reading = {
       get blocks () { return /** @type {import('./opening').Opened} */ (log.state.opened).blocks },
       filename: file.filename,
-      decode: this.records.isIdentity ? null : this.records.decode,
-      takesText: this.records.takesText,
-      keepsNoText: this.records.keepsNoText,
+      decode: this.codec.isIdentity ? null : this.codec.decode,
+      takesText: this.codec.takesText,
+      keepsNoText: this.codec.keepsNoText,
       end: () => this.state.end,
       whenOpen: this.whenFresh,
       streams: this.streams,
@@ -100,14 +100,14 @@ class Log {
 
     const listeners = {
       onadvance: (/** @type {number} */ seq) => this.advance(seq),
-      onblocksize: (/** @type {number} */ blockSize) => { this.records.blockSize = blockSize },
+      onblocksize: (/** @type {number} */ blockSize) => { this.codec.blockSize = blockSize },
       onfailure: (/** @type {Error} */ err) => this.fail(err),
       onmoved: (/** @type {import('./space/offset-map').OffsetMap} */ map, /** @type {number} */ lastSeq) => this.compacting.moved(map, lastSeq),
       oncompact: () => this.compacting.compactForOther(),
       onrole: () => this.state.update(),
       onfresh: () => this.state.update()
     }
-    openInMode({ file, settings, records: this.records, listeners, turn: this.turn, clock })
+    openInMode({ file, settings, codec: this.codec, listeners, turn: this.turn, clock })
       .then(({ opened, lastSeq }) => process.nextTick(() => this.open(opened, lastSeq)),
         (err) => process.nextTick(() => this.cannotOpen(err)))
   }
@@ -124,7 +124,7 @@ class Log {
     if (this.settings.large) {
       this.largeDeletion = new LargeDeletion(opened)
     }
-    if (opened.writer !== null) this.early?.moveTo(opened.writer, this.records)
+    if (opened.writer !== null) this.early?.moveTo(opened.writer, this.codec)
     this.early = null
     // the owner of a shared log may have told more since
     this.since.set(opened.sharing?.lastSeq ?? lastSeq)
@@ -508,7 +508,7 @@ function createLog (file, settings, clock = systemClock) {
   logs.set(members, log)
   // `get` and `set` in the literal would make V8 look up every member of the log in a table, at each use
   return /** @type {FlumeLog<any>} */ (Object.defineProperties(members, {
-    blockSize: replaceable('blockSize', () => log.records.blockSize),
+    blockSize: replaceable('blockSize', () => log.codec.blockSize),
     id: replaceable('id', () => log.compacting.id),
     methods: replaceable('methods', () => log.compacting.methods()),
     start: replaceable('start', () => log.state.opened?.blocks.start ?? 0),

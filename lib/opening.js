@@ -27,7 +27,7 @@ const { openWriter } = require('./space/open-writer')
  * @typedef {object} Context what a log is opened with
  * @property {import('./storage/path-file').LogFile} file
  * @property {import('./options').Settings} settings
- * @property {import('./record-codec').RecordCodec} records
+ * @property {import('./record-codec').RecordCodec} codec
  * @property {Listeners} listeners
  * @property {import('./read/turn-budget').TurnBudget} turn
  * @property {import('./clock').Clock} clock

@@ -140,8 +140,8 @@ class CopiedLog extends LogBlocks {
    * @throws flumelog:invalid, flumelog:too-large
    */
   bytesOf (value) {
-    const { records } = this.#log
-    return records.fitting(records.checked(value))
+    const { codec } = this.#log
+    return codec.fitting(codec.checked(value))
   }
 }
 

@@ -100,8 +100,8 @@ class LogBlocks {
 
   /** The codec that the log was opened with; null: its records are Buffers, or JSON, which is read as it is written. */
   get codec () {
-    const { records, settings } = this.#log
-    return records.isIdentity || records.keepsNoText ? null : settings.codec
+    const { codec, settings } = this.#log
+    return codec.isIdentity || codec.keepsNoText ? null : settings.codec
   }
 
   /** Whether large records are put together, which are stored in chunks. */

@@ -104,7 +104,7 @@ class DirectLog {
    * @throws flumelog:invalid if it cannot be a record
    */
   bytesOf (data) {
-    return this.#log.records.checked(data)
+    return this.#log.codec.checked(data)
   }
 
   /**
@@ -112,7 +112,7 @@ class DirectLog {
    * @throws flumelog:too-large if they do not fit into a block together
    */
   assertFitTogether (batch) {
-    this.#log.records.fittingTogether(batch)
+    this.#log.codec.fittingTogether(batch)
   }
 
   /**
@@ -122,7 +122,7 @@ class DirectLog {
    * @throws flumelog:too-large if it does not fit into a block, or why nothing is accepted any more
    */
   append (data, cb) {
-    return this.#appender.append(this.#log.records.fittingStored(data), false, cb)
+    return this.#appender.append(this.#log.codec.fittingStored(data), false, cb)
   }
 
   /**

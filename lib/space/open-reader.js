@@ -47,8 +47,8 @@ async function openReader (context, options) {
  * @returns {Promise<Opened>}
  */
 async function openFollower (context, { blockSize: wanted, isClient = false, listeners }) {
-  const { file, settings, records, clock } = context
-  const { isWhole } = records
+  const { file, settings, codec, clock } = context
+  const { isWhole } = codec
   const end = await findFollowed(file, file.io, { ...settings, blockSize: wanted, isWhole })
   const { blocks, reader } = openBlocks(context, end.blockSize)
   let isOpen = false

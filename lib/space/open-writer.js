@@ -23,12 +23,12 @@ const { removeUnfinished } = require('./unfinished-files')
  * @returns {Promise<Pick<Opened, 'blocks' | 'reader' | 'cut' | 'recovered'> & { writer: Writer }>}
  */
 async function openWriter (context, { onacknowledged, before = null, clientsOf }) {
-  const { file, settings, records, clock } = context
+  const { file, settings, codec, clock } = context
   const { path } = file.location
   // before it needs space: the disk may be full
   await removeUnfinished(path)
   const wanted = before?.blocks.blockSize ?? settings.blockSize
-  const { blockSize, found, cut, recovered, generation } = await recoverEnd(file.io, file.filename, { ...settings, blockSize: wanted, isWhole: records.isWhole })
+  const { blockSize, found, cut, recovered, generation } = await recoverEnd(file.io, file.filename, { ...settings, blockSize: wanted, isWhole: codec.isWhole })
   const clients = clientsOf?.(found.kept)
   await settleMap(path, generation.id)
   const { blocks, reader } = before ?? openBlocks(context, blockSize)
@@ -39,7 +39,7 @@ async function openWriter (context, { onacknowledged, before = null, clientsOf }
   if (settings.retain !== null) {
     // only then: most logs keep everything
     const { Retention } = require('./retention')
-    writer.retention = new Retention(writer, settings.retain, records, settings.sync)
+    writer.retention = new Retention(writer, settings.retain, codec, settings.sync)
   }
   return { blocks, reader, writer, cut, recovered }
 }

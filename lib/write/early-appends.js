@@ -95,11 +95,11 @@ class EarlyAppends {
   /**
    * The log is open.
    * @param {AnyWriter} writer
-   * @param {RecordCodec} records which knows the log's block size
+   * @param {RecordCodec} codec which knows the log's block size
    */
-  moveTo (writer, records) {
+  moveTo (writer, codec) {
     if (writer instanceof Writer && this.canFollow(writer.packer)) writer.takeOver(this.appender)
-    else this.appendAgain(writer.appender, records)
+    else this.appendAgain(writer.appender, codec)
   }
 
   /**
@@ -114,31 +114,31 @@ class EarlyAppends {
 
   /**
    * @param {Appender<any>} appender of the log
-   * @param {RecordCodec} records
+   * @param {RecordCodec} codec
    */
-  appendAgain (appender, records) {
+  appendAgain (appender, codec) {
     const { waiters } = this.appender
     const packed = new PackedRecords(this.packer)
-    for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, records)
+    for (const group of [...waiters.groups, waiters.newest]) this.appendGroup(group, packed, appender, codec)
   }
 
   /**
    * @param {CommitGroup} group
    * @param {PackedRecords} packed
    * @param {Appender<any>} appender
-   * @param {RecordCodec} records
+   * @param {RecordCodec} codec
    */
-  appendGroup ({ callbacks, seqs, count }, packed, appender, records) {
+  appendGroup ({ callbacks, seqs, count }, packed, appender, codec) {
     const { syncTo, options } = this.appender
     for (let i = 0; i < count; i++) {
       const cb = callbacks[i]
-      const batch = records.joined(packed.takeUpTo(seqs[i]))
+      const batch = codec.joined(packed.takeUpTo(seqs[i]))
       const { isAtomic, after } = (batch.length > 0 && options.get(seqs[i])) || NO_OPTIONS
       // those before the last one with `sync` can have it, too; but a batch without records would be a sync of its own
       const sync = packed.taken <= syncTo && (batch.length > 0 || packed.isOver())
       try {
-        for (const data of batch) records.fittingStored(data)
-        if (isAtomic) records.fittingTogether(batch)
+        for (const data of batch) codec.fittingStored(data)
+        if (isAtomic) codec.fittingTogether(batch)
       } catch (err) {
         appender.reject(/** @type {Error} */ (err), cb)
         continue

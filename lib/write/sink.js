@@ -20,7 +20,7 @@ const { copyOptions, optionNames } = require('../option-names')
  * @property {(cb: (err: Error | null) => void) => void} whenOpen
  * @property {number} highWaterMark bytes in flight beyond which nothing more is read
  * @property {Error | null} refusal why nothing more is accepted
- * @property {import('../record-codec').RecordCodec} records
+ * @property {import('../record-codec').RecordCodec} codec
  * @property {import('../read/turn-budget').TurnBudget} turn
  * @property {{ opened: { writer: AnyWriter | null, blocks: import('../read/block-cache').BlockCache } | null }} state
  */
@@ -132,12 +132,12 @@ class SinkReader {
 
   /** @param {any} value */
   append (value) {
-    const { records, refusal } = this.log
+    const { codec, refusal } = this.log
     const { appender } = /** @type {AnyWriter} */ (this.writer)
     /** @type {Uint8Array} */
     let data
     try {
-      data = records.encode(value)
+      data = codec.encode(value)
       if (refusal !== null) throw refusal
     } catch (err) {
       return this.fail(/** @type {Error} */ (err))

@@ -109,7 +109,7 @@ class DurableCursor {
       return (abort, cb) => cb(abort || err)
     }
     const { live = false, limit = 0, seqs = true, values = true } = options
-    const { records } = this.log
+    const { codec } = this.log
     /** @type {Reader} */
     const reader = { live, isOver: false, wake: () => {} }
     // as a stream of a cursor in a file, it starts with what is not committed
@@ -117,7 +117,7 @@ class DurableCursor {
     this.readers.add(reader)
     let left = limit > 0 ? limit : Infinity
     const itemOf = (/** @type {Delivery} */ { seq, data }) => {
-      const value = values ? records.valueOf(data, seq) : undefined
+      const value = values ? codec.valueOf(data, seq) : undefined
       return seqs && values ? { seq, value } : values ? value : seq
     }
     const next = async () => {

@@ -51,7 +51,7 @@ class StreamLog {
     this.filename = `stream ${settings.stream}`
     this.highWaterMark = settings.highWaterMark
     this.since = createSince((cb) => this.nextChange(cb))
-    this.records = new StreamRecordCodec(settings.codec, this.filename)
+    this.codec = new StreamRecordCodec(settings.codec, this.filename)
     this.turn = new TurnBudget()
     this.streams = new OpenStreams((isWaiting) => { if (isWaiting) this.state.opened?.follower.start() })
     this.connection = new Connection(settings, this.filename)
@@ -80,8 +80,8 @@ class StreamLog {
       whenLogOpen: this.whenOpen,
       tails: this.tails,
       filename: this.filename,
-      decode: this.records.isIdentity ? null : this.records.decode.bind(this.records),
-      takesText: this.records.takesText,
+      decode: this.codec.isIdentity ? null : this.codec.decode.bind(this.codec),
+      takesText: this.codec.takesText,
       keepsNoText: true,
       end: () => this.state.opened === null ? null : this.lastSeq + 1,
       whenOpen: (/** @type {(err: Error | null) => void} */ cb) => this.whenStarted(cb),
@@ -225,7 +225,7 @@ class StreamLog {
       checkAppendNames(given)
       checkAfter(value, given.after)
       checkKey(value, given)
-      records = this.records.encodeBatch(values)
+      records = this.codec.encodeBatch(values)
     } catch (err) {
       return this.publisher.reject(/** @type {Error} */ (err), cb)
     }
@@ -261,7 +261,7 @@ class StreamLog {
 
   /** @param {Message} message */
   foundOf ({ seq, data }) {
-    return { seq, value: this.records.valueOf(data, seq) }
+    return { seq, value: this.codec.valueOf(data, seq) }
   }
 
   /**
