@@ -6,6 +6,7 @@ const fs = require('fs')
 const path = require('path')
 const { pathToFileURL } = require('url')
 const tape = require('tape')
+const { open } = require('../../promises')
 const { ROOT, name } = require('../helpers/installed')
 const { processFolder, testFolder } = require('../helpers/folder')
 
@@ -46,6 +47,31 @@ tape('a write-ahead log: a checkpoint that does not fit the log is an error', as
   async function rejects (/** @type {Promise<unknown>} */ opening, /** @type {string} */ message) {
     t.match(await opening.then(() => 'opened', err => err.message), /checkpoint\.json does not fit the log/, message)
   }
+})
+
+tape('an event store of several processes: a command that is decided on the state after the last one is stored', async (t) => {
+  const { openAccounts } = await programOf('event-store.md', 'shared-accounts.mjs')
+  const store = await openAccounts(testFolder(t)('log'))
+  for (let version = 0; version < 3; version++) {
+    await store.record('ada', store.stateOf('ada').version, [{ amount: 1 }])
+    t.deepEqual(store.stateOf('ada'), { version: version + 1, balance: version + 1 })
+  }
+  await store.close()
+})
+
+tape('an event store of several processes: it goes on after a compaction', async (t) => {
+  const { openAccounts } = await programOf('event-store.md', 'shared-accounts.mjs')
+  const file = testFolder(t)('log')
+  const stores = [await openAccounts(file), await openAccounts(file)]
+  await stores[0].record('ada', 0, [{ amount: 1 }])
+  await stores[1].record('grace', 0, [{ amount: 1 }])
+  const log = await open(file, { codec: 'json', shared: true })
+  await log.del(await log.append({ id: 'mary', version: 1, amount: 1 }))
+  await log.compact()
+  await stores[0].record('ada', 1, [{ amount: 1 }])
+  await stores[1].record('grace', 1, [{ amount: 1 }])
+  t.deepEqual(['ada', 'grace', 'mary'].map(id => stores[1].stateOf(id).balance), [2, 2, 0])
+  for (const each of [log, ...stores]) await each.close()
 })
 
 /**
