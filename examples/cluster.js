@@ -34,7 +34,8 @@ function startWorkers () {
     // the port is in use, for example: another worker would fail as well
     if (listening < WORKERS) process.exit(1)
     console.log(`worker ${worker.process.pid} is gone (${signal ?? code}); starting another one`)
-    cluster.fork({ LOG_FILE: file, LOG_PORT: port })
+    // not at once: if the disk has failed, it cannot open the log
+    setTimeout(() => isStopping || cluster.fork({ LOG_FILE: file, LOG_PORT: port }), 1000)
   })
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
@@ -52,7 +53,11 @@ async function work () {
   const server = http.createServer((request, response) => {
     answer(log, request).then(
       result => end(response, 200, result),
-      err => end(response, err.status ?? 503, { error: err.message, code: err.code })
+      err => {
+        end(response, err.status ?? 503, { error: err.message, code: err.code })
+        // no append of this worker succeeds any more
+        if (err.code === 'flumelog:failed' || err.code === 'flumelog:replaced') process.exit(1)
+      }
     )
   })
   server.listen(Number(process.env.LOG_PORT), '127.0.0.1')

@@ -76,6 +76,24 @@ tape('cluster: workers share a log, and go on when one of them is killed', async
   await log.close()
 })
 
+tape('cluster: a worker that can append no more is replaced by another one', async (t) => {
+  const folder = testFolder(t)
+  const child = spawn(process.execPath, [path.join(EXAMPLES, 'cluster.js'), folder('log'), '0'])
+  const shown = linesOf(child.stdout)
+  const url = /http:\S+/.exec(await shown())[0]
+  const post = async () => (await fetch(url, { method: 'POST', body: 'ada', headers: { connection: 'close' } })).json()
+  await post()
+  fs.renameSync(folder('log'), folder('moved'))
+  // the next fdatasync notices it
+  let code
+  do code = (await post()).code
+  while (code === undefined)
+  t.equal(code, 'flumelog:replaced')
+  t.match(await shown(), /^worker \d+ is gone \(1\); starting another one$/)
+  signal(child, 'SIGINT')
+  t.equal(await new Promise(resolve => child.on('close', resolve)), 0, 'until it is interrupted')
+})
+
 tape('import-csv: each line becomes a record', async (t) => {
   const folder = testFolder(t)
   const [line] = await run(t, folder, 'import-csv.js')
