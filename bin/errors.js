@@ -39,7 +39,8 @@ const SYSTEM_ERRORS = {
 function explain (err, file) {
   const { code = '', message, path, syscall } = /** @type {CodedError} */ (err instanceof Error ? err : new Error(String(err)))
   if (err instanceof UserError) return message
-  if (code === 'flumelog:locked') return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\` (flumelog append: --shared)`
+  // not a backup, a cursor, or a file that is being written
+  if (code === 'flumelog:locked' && / has the log (open|locked)/.test(message)) return `${file}: another program has this log open for writing and does not share it; close it there first, or open it there with \`shared: true\` (flumelog append: --shared)`
   if (code === 'flumelog:block-size') return `${message.replace('blockSize is', '--block-size is')}; omit --block-size for an existing log`
   if (code === 'flumelog:trimmed') return message.replace(' (openOffsetMap finds it)', '; flumelog dump --seqs lists the offsets')
   if (code.startsWith('flumelog:')) return message

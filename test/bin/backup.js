@@ -54,6 +54,16 @@ test('backup and restore say what is wrong in one line', async (t) => {
   await open.close()
 })
 
+test('backup says that another program writes the backup', async (t) => {
+  const file = testFolder(t)
+  await makeLog(file('log'), lines(10))
+  await prints(t, ['backup', file('log'), file('backup')], /backed up all of the log/)
+  const open = promises(FlumeLog(file('backup')))
+  await open.onReady()
+  refuses(t, await flumelog(['backup', file('log'), file('backup')]), 1, /backup: another program has this backup open for writing; wait until it is done$/m)
+  await open.close()
+})
+
 test('Ctrl-C and SIGTERM leave nothing of a first backup, and the earlier one of another', { skip: process.platform === 'win32' && 'there is no SIGINT' }, async (t) => {
   const file = testFolder(t)
   const log = promises(FlumeLog(file('log')))
