@@ -19,7 +19,7 @@ const { TurnBudget } = require('./lib/read/turn-budget')
 const { RecordCodec } = require('./lib/record-codec')
 const { replaceable } = require('./lib/replaceable')
 const { createSince } = require('./lib/since')
-const { deletionRangeOf: rangeOfDeletion } = require('./lib/space/deletion-range')
+const { deletionRangeOf: rangeOfDeletion } = require('./lib/space/deletion')
 const { sink: startSink } = require('./lib/write/sink')
 
 /**

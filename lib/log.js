@@ -17,7 +17,6 @@ const { openInMode } = require('./opening')
 const { RecordCodec } = require('./record-codec')
 const { replaceable } = require('./replaceable')
 const { createSince } = require('./since')
-const { problemOf } = require('./read/get')
 const { NextChange } = require('./read/next-change')
 const { OpenStreams } = require('./read/open-streams')
 const { copyScanOptions, greatestBound } = require('./read/options')
@@ -26,7 +25,7 @@ const { Stream } = require('./read/stream')
 const { MAX_DEPTH, TurnBudget } = require('./read/turn-budget')
 const { scan } = require('./read/scan')
 const { Compacting, copyCompactOptions } = require('./space/compacting')
-const { deleteRange, isDeletionRange, readRange } = require('./space/deletion-range')
+const { del } = require('./space/deletion')
 const { search } = require('./read/search')
 const { EarlyAppends } = require('./write/early-appends')
 const { LargeDeletion } = require('./write/large-deletion')
@@ -258,42 +257,6 @@ class Log {
     })
   }
 
-  /** @type {FlumeLog['del']} */
-  del (seqs, callback) {
-    const cb = optional(callback) ?? noop
-    const { id } = this.compacting
-    // copies: their caller may change them before the log is open
-    const range = isDeletionRange(seqs) ? readRange(seqs) : null
-    const list = /** @type {number[]} */ (Array.isArray(seqs) ? [...seqs] : [seqs])
-    const last = range !== null ? Infinity : list.reduce((last, seq) => typeof seq === 'number' && seq > last ? seq : last, -1)
-    this.whenFresh((err) => {
-      if (err) return cb(err)
-      if (this.compacting.isCompactedSince(id)) return process.nextTick(cb, errors.compacted(this.filename))
-      const writer = this.state.opened?.writer ?? null
-      if (writer === null) return process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
-      const { blocks } = /** @type {import('./opening').Opened} */ (this.state.opened)
-      if (range !== null) return deleteRange(this.largeDeletion ?? writer, range, blocks, cb)
-      const refused = list.findIndex(seq => problemOf(blocks, seq) !== null)
-      if (refused !== -1) {
-        const problem = problemOf(blocks, list[refused])
-        // the writer answers once the trim is recorded, so that no crash brings the record back; without an error, if the log is compacted meanwhile
-        if (problem?.code === 'flumelog:trimmed') writer.delete(list[refused], (/** @type {any} */ err) => cb(err ?? problem))
-        else process.nextTick(cb, problem)
-        return
-      }
-      let left = list.length
-      if (left === 0) return process.nextTick(cb, null)
-      /** @type {Error | null} */
-      let first = null
-      for (const seq of list) {
-        (this.largeDeletion ?? writer).delete(seq, (/** @type {Error | null | undefined} */ err) => {
-          first ??= err ?? null
-          if (--left === 0) cb(first)
-        })
-      }
-    }, last)
-  }
-
   /**
    * @param {any} options
    * @param {any} [cb]
@@ -491,7 +454,7 @@ function createLog (file, settings, clock = systemClock) {
     scan: (options, onRecord, cb) => log.scan(options, onRecord, cb),
     search: (compare, cb) => log.search(compare, cb),
     sink: (options, cb) => log.sink(options, cb),
-    del: (seqs, cb) => log.del(seqs, cb),
+    del: (seqs, cb) => del(log, seqs, cb),
     compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
     onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),

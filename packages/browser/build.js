@@ -29,7 +29,7 @@ const ABSENT = /^\.\/libc(-locks)?$/
 const LATER = {
   [CORE]: {
     'promises.js': ['./lib/wrappers/append-from', './lib/wrappers/cursor'],
-    'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/scan', './read/search', './space/deletion-range', './space/trim', './statistics', './write/large-deletion', './write/sink'],
+    'lib/log.js': ['./backup/backup', './cursors/named-cursors', './read/scan', './read/search', './space/deletion', './space/trim', './statistics', './write/large-deletion', './write/sink'],
     'lib/opening.js': ['./sharing/sharing', './space/open-reader'],
     'lib/read/get.js': ['./large-cursor'],
     'lib/read/record-cursor.js': ['./large-cursor'],
