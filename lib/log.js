@@ -77,6 +77,7 @@ class Log {
     this.clock = clock
     /** Null: the log is opened without `large`. @type {import('./write/large-deletion').LargeDeletion | null} */
     this.largeDeletion = null
+    /** Calls of `whenOpen` that are on the stack. */
     this.depth = 0
     this.turn = new TurnBudget(clock)
     // while a reader waits for what another process appends, this process is kept alive

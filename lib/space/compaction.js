@@ -67,8 +67,9 @@ class Compaction {
     this.next = this.trimmed = 0
     /** Copied blocks of which records were deleted since. @type {Set<number>} */
     this.changed = new Set()
-    /** Whether rounds are in progress, and of this one: where the log ended at its start, the work that is done, and that deletions have added. */
+    /** Whether rounds are in progress. */
     this.isCopying = false
+    /** Of this round: where the log ended when it started, the work that is done, and the work that deletions have added. */
     this.roundStart = this.done = this.added = 0
     /** The most work that the writer adds at a time. */
     this.step = Math.max(MAX_WRITE, blocks.blockSize)
