@@ -48,10 +48,17 @@ class Silence {
 
   check () {
     const now = this.clock.now()
-    // this process itself was stopped or busy: what the owner has said meanwhile has not been read yet
-    if (now - this.expectedAt > this.pause) this.heard()
+    const late = now - this.expectedAt
+    // this process itself was stopped or busy, which is no silence of the owner
+    if (late > this.pause) this.heardAt = Math.min(now, this.heardAt + late)
     this.start()
-    if (now - this.heardAt < this.timeout) return this.listeners.onquiet()
+    // what the owner has said meanwhile is read first
+    this.clock.setImmediate(() => this.decide())
+  }
+
+  decide () {
+    if (!this.timer.isRunning) return
+    if (this.clock.now() - this.heardAt < this.timeout) return this.listeners.onquiet()
     this.heard()
     this.listeners.ontimeout()
   }
