@@ -93,7 +93,7 @@ function progress (format) {
   if (!process.stderr.isTTY || process.env.TERM === 'dumb') return INVISIBLE
   // loaded lazily: most runs do not need it
   const { SingleBar } = require('cli-progress')
-  const startedAt = Date.now()
+  const startedAt = performance.now()
   let isOver = false
   const frame = new Frame()
   const bar = new SingleBar({
@@ -103,7 +103,7 @@ function progress (format) {
     linewrap: true,
     gracefulExit: false,
     format: (/** @type {object} */ _, /** @type {{ value: number, total: number, maxWidth: number }} */ { value, total, maxWidth }) =>
-      format(value, total, (Date.now() - startedAt) / 1000, maxWidth).slice(0, Math.max(0, maxWidth - MARGIN))
+      format(value, total, (performance.now() - startedAt) / 1000, maxWidth).slice(0, Math.max(0, maxWidth - MARGIN))
   })
   // its types do not say that it is an emitter
   const emitter = /** @type {import('events').EventEmitter} */ (/** @type {unknown} */ (bar))
@@ -113,7 +113,7 @@ function progress (format) {
     update (done, total = 0) {
       if (isOver) return
       if (shown === self) return bar.update(done)
-      if (Date.now() - startedAt < DELAY) return
+      if (performance.now() - startedAt < DELAY) return
       shown = self
       process.once('exit', self.stop)
       for (const name of SIGNALS) if (process.listenerCount(name) === 0) process.once(name, endBySignal)

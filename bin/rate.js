@@ -10,11 +10,11 @@ const INTERVAL = 1000
  * @returns {() => number} how much it grows per second: in the last second or so, if this is called at least as often
  */
 function rateOf (counter) {
-  let at = Date.now()
+  let at = performance.now()
   let counted = counter()
   let perSecond = 0
   return () => {
-    const passed = Date.now() - at
+    const passed = performance.now() - at
     if (passed < INTERVAL && perSecond > 0) return perSecond
     perSecond = passed === 0 ? 0 : (counter() - counted) / passed * 1000
     if (passed >= INTERVAL) {

@@ -73,7 +73,7 @@ async function append (file, options, command) {
   const isTyped = isatty(0)
   if (isTyped && !options.quiet) writeStderr('Each line becomes a record; Ctrl-D on an empty line to finish.')
 
-  const startedAt = Date.now()
+  const startedAt = performance.now()
   const input = new Input()
   const progress = options.quiet || options.stats || isTyped ? null : progressOf(input)
   const printStats = () => writeStderr(JSON.stringify(log.stats()))
@@ -92,7 +92,7 @@ async function append (file, options, command) {
     process.exitCode = 1
   }
   const { records, bytes } = appended
-  const seconds = (Date.now() - startedAt) / 1000
+  const seconds = Math.round(performance.now() - startedAt) / 1000
   const summary = summaryOf(log, appended, seconds, isTyped)
   printResult(options, file, fitParts(summary, file.length + 2), { file, records, bytes, seconds, role: log.role })
 }

@@ -56,7 +56,7 @@ async function serve (file, { blockSize, sync, json, quiet }) {
   const log = await openShared(file, { blockSize, sync, cacheSize: 0 }, quiet)
   const say = (/** @type {string} */ text) => { if (!json && !quiet) writeStderr(`${file}: ${text}`) }
   const printCounters = () => process.stdout.write(JSON.stringify({ role: log.role, ...log.stats() }) + '\n')
-  const startedAt = Date.now()
+  const startedAt = performance.now()
   const rate = rateOf(() => log.stats().written.records)
   const status = json || quiet ? null : statusLine(() => describe(log, rate()))
   let { role } = log
@@ -100,7 +100,7 @@ async function serve (file, { blockSize, sync, json, quiet }) {
     process.exitCode = 1
   }
   const { records, bytes } = log.stats().written
-  say(`stopped after ${duration((Date.now() - startedAt) / 1000)}` +
+  say(`stopped after ${duration((performance.now() - startedAt) / 1000)}` +
     (log.role === 'owner' ? `: ${counted(records, 'record')}, ${counted(bytes, 'byte')} appended` : '; another process owns this log'))
 }
 

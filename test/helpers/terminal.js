@@ -3,7 +3,8 @@
 // Makes a program behave as on a terminal, and as if it took long: the clock advances by a second on every call. When preloaded, the whole
 // program, on one of $TEST_COLUMNS columns.
 
-const { now } = Date
+const date = Date.now
+const now = performance.now.bind(performance)
 
 /** @param {number | undefined} columns of the terminal; undefined: there is none */
 function showOn (columns) {
@@ -12,7 +13,9 @@ function showOn (columns) {
     Object.defineProperty(stream, 'columns', { value: columns, configurable: true })
   }
   let ahead = 0
-  Date.now = columns === undefined ? now : () => now() + (ahead += 1000)
+  const slow = (/** @type {() => number} */ clock) => columns === undefined ? clock : () => clock() + (ahead += 1000)
+  Date.now = slow(date)
+  performance.now = slow(now)
 }
 
 if (process.env.TEST_COLUMNS !== undefined) showOn(Number(process.env.TEST_COLUMNS))

@@ -109,11 +109,11 @@ class Compaction {
       if (!this.isResumed) await this.writeMarker()
       if (first.unshifted !== -1) this.report(first, 0, 0)
     }
-    let reportedAt = Date.now()
+    let reportedAt = performance.now()
     const { before, after, deleted } = await new Promise((resolve, reject) => log.compact({
       onProgress: ({ bytes }) => {
-        if (first === null || Date.now() - reportedAt < INTERVAL) return
-        reportedAt = Date.now()
+        if (first === null || performance.now() - reportedAt < INTERVAL) return
+        reportedAt = performance.now()
         this.report(first, bytes, this.compactedBytes())
       }
     }, (err, compacted) => err ? reject(err) : resolve(compacted)))

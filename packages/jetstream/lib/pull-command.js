@@ -50,7 +50,7 @@ async function pull (source, file, { live, envelope, large = false, blockSize, m
   const log = await openToWrite(file, { blockSize, large, cacheSize: 0 }, quiet).catch((err) => {
     throw new UserError(codeOf(err) === 'flumelog:locked' ? `${file}: another program writes to this log, or pulls into it` : explain(err, file))
   })
-  const startedAt = Date.now()
+  const startedAt = performance.now()
   /** @type {PullProgress} */
   let progress = { records: 0, bytes: 0, deleted: 0, seq: 0, lag: 0, isConnected: true }
   const rate = rateOf(() => progress.records)
@@ -75,7 +75,7 @@ async function pull (source, file, { live, envelope, large = false, blockSize, m
     status?.stop()
     await close(log)
   }
-  const seconds = (Date.now() - startedAt) / 1000
+  const seconds = Math.round(performance.now() - startedAt) / 1000
   const { isConnected, ...done } = progress
   printResult({ json, quiet }, file, summaryOf(progress, seconds), { stream: source.stream, file, ...done, seconds })
 }

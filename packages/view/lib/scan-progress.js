@@ -17,7 +17,7 @@ class ScanProgress {
     this.events = events
     this.from = from
     this.to = to
-    this.sentAt = 0
+    this.sentAt = -Infinity
   }
 
   /**
@@ -25,7 +25,7 @@ class ScanProgress {
    * @param {object} [more]
    */
   async tell (at, more = {}) {
-    const now = Date.now()
+    const now = performance.now()
     if (now - this.sentAt < INTERVAL) return
     this.sentAt = now
     await this.events.send('progress', { at, done: this.done(at), ...more })

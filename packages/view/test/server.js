@@ -132,11 +132,11 @@ test('it jumps over what is deleted, however long reading that takes', async (t)
   await log.del({ gte: 0, lt: seq })
   const { api } = await viewOf(t, log.log)
   await api('log')
-  const { now } = Date
+  const { now } = performance
   // as if each look at the clock came a second after the one before it
   let passed = 0
-  t.teardown(() => { Date.now = now })
-  Date.now = () => now() + 1000 * passed++
+  t.teardown(() => { performance.now = now })
+  performance.now = () => now.call(performance) + 1000 * passed++
   for (const query of ['at=start', 'at=0', 'at=10%25', `where=tail+%3E%3D+${last}`]) t.equal((await api(`find?${query}`)).seq, seq, query)
   t.equal((await api(`record?seq=${seq}`)).previous, null)
   await log.del({ gte: seq })
