@@ -8,6 +8,8 @@ const { files } = require('flumelog-random-access-file/blocks')
 const errors = require('./errors')
 
 const SUFFIX = '.mirror-id'
+/** Milliseconds to which a file system may round the time of a file. */
+const LEAST_STEP = 2000
 const IDENTITY = /^[0-9a-f-]{36}\n$/
 
 /**
@@ -51,18 +53,21 @@ class MirrorLock {
     const file = await files.lockFile(this.filename).catch(nullIfLocked)
     if (file === null) return null
     try {
-      const isAnother = (await fs.promises.stat(this.filename)).mtimeMs !== this.time
-      if (isAnother) await this.sign()
+      const { mtimeMs } = await fs.promises.stat(this.filename)
+      const isAnother = mtimeMs !== this.time
+      if (isAnother) await this.sign(mtimeMs)
       return await run(isAnother)
     } finally {
       await file.close()
     }
   }
 
-  async sign () {
-    const now = new Date()
+  /** @param {number} before when another one has */
+  async sign (before) {
+    // no mirror has set it before, also if they all do so at once, or the clock was set back
+    const time = new Date(Math.max(Date.now(), before + LEAST_STEP))
     // of a file that is another user's, it cannot be set
-    const isSet = await fs.promises.utimes(this.filename, now, now).then(() => true, () => false)
+    const isSet = await fs.promises.utimes(this.filename, time, time).then(() => true, () => false)
     this.time = isSet ? (await fs.promises.stat(this.filename)).mtimeMs : -1
   }
 }
