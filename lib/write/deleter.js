@@ -377,9 +377,9 @@ class Deleter {
   }
 
   startTimer () {
-    const { sync, syncInterval } = this.options
-    if (sync === 'never' || this.timer.isRunning || this.writer.failure !== null) return
-    if (this.mustFlush || this.holes.hasSome) this.timer.start(syncInterval)
+    const { options: { sync, syncInterval }, timer, writer } = this
+    if (sync === 'never' || timer.isRunning || writer.failure !== null || writer.state === 'closed') return
+    if (this.mustFlush || this.holes.hasSome) timer.start(syncInterval)
   }
 
   ontimer () {

@@ -197,6 +197,25 @@ tape('sync gets the error if deletions cannot be made durable, and the next sync
   t.deepEqual(file.metadata.deletions.flatMap(({ records }) => records.map(({ seq }) => seq)), [seqs[3]])
 })
 
+tape('nothing is done at intervals any more once a log is closed, though its deletions could not be made durable', async (t) => {
+  const clock = new ShiftedClock()
+  const file = new ControlledFile()
+  const { log, seqs } = await filled(file, { syncInterval: 100 }, 20, clock)
+  clock.stop()
+  await log.del(seqs[3])
+  await log.append(data(20))
+  file.failing.add('metadata.sync')
+  // the last one takes longer than the interval
+  file.held.add('sync')
+  file.onpending = () => setImmediate(() => {
+    clock.advance(100)
+    file.pending[0].finish()
+  })
+  t.equal(await codeOf(log.close()), 'EIO')
+  await new Promise(resolve => setImmediate(resolve))
+  t.equal(clock.timers.size, 0)
+})
+
 tape("a deletion is done once it is durable, though the log's file cannot be written then", async (t) => {
   const file = new ControlledFile()
   const { log, seqs } = await filled(file, { sync: 'always', cacheSize: 0 })
