@@ -192,6 +192,7 @@ class MetadataKeeper {
       this.lastNumber += deletions.length
       for (const deletion of deletions) this.deletions.set(deletion, Infinity)
       this.hasUnsynced = true
+      this.considerMove(Infinity)
     })
   }
 
@@ -216,6 +217,7 @@ class MetadataKeeper {
       metadata.append({ end, tie: await this.tieAt(end), start, freed: this.writer.trimmer.durable }, true)
       this.blocks.trim(start)
       this.hasUnsynced = true
+      this.considerMove(Infinity)
     })
   }
 

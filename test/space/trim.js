@@ -6,6 +6,8 @@ const tape = require('tape')
 const fs = require('fs')
 const pull = require('pull-stream')
 const FlumeLog = require('../..')
+const { createLog } = require('../../lib/log')
+const { settingsOf } = require('../../lib/options')
 const { ControlledFile } = require('../helpers/controlled-file')
 const { newFile, testFolder } = require('../helpers/folder')
 const { noSmallDisk, smallDisk } = require('../helpers/full')
@@ -285,3 +287,16 @@ for (const isReopened of [false, true]) {
     await again.close()
   })
 }
+
+tape('a trim replaces FILE.meta once that is long, though nothing is appended to the log', async (t) => {
+  const settings = settingsOf({ blockSize: BLOCK_SIZE })
+  const file = new ControlledFile().logFile(settings)
+  const log = promises(createLog(file, settings))
+  const seqs = await filled(log)
+  await log.sync()
+  // as many trims leave it
+  while (!file.metadata.isLong) file.metadata.append({ start: 0 })
+  t.equal(await log.trim({ lt: seqs[23] }), seqs[20])
+  await log.close()
+  t.ok(fs.statSync(`${file.filename}.meta`).size <= 8192)
+})

@@ -245,3 +245,21 @@ tape('an exception of a callback of a deletion that reaches into trimmed blocks 
   t.deepEqual(caught, [thrown])
   t.deepEqual(rejections, [], 'and not by a promise of the log')
 })
+
+tape('FILE.meta stays short however often the log is opened to delete something', async (t) => {
+  const file = testFolder(t)('log')
+  let log = promises(FlumeLog(file))
+  await log.append(Array.from({ length: 60_000 }, () => 'abcd'))
+  // in each block, some are left
+  const seqs = (await collect(log.log, { values: false })).filter((seq, i) => i % 2 === 0)
+  await log.close()
+  const sizes = []
+  // a line of some 12 KB each
+  for (let i = 0; i < 30; i++) {
+    log = promises(FlumeLog(file))
+    await log.del(seqs.slice(i * 1000, (i + 1) * 1000))
+    await log.close()
+    sizes.push(fs.statSync(`${file}.meta`).size)
+  }
+  t.ok(Math.max(...sizes) < 300 * 1024, `${Math.max(...sizes)} bytes at most`)
+})
