@@ -146,8 +146,9 @@ class KnownClients {
     this.dropAbsent()
     const client = new KnownClient(id, answered, [], this.clock.now())
     this.clients.set(id, client)
-    // not what is with the writer, which a compaction may be about to move
-    const problem = this.problem() ?? this.write([id])
+    // nothing else may be appended for long. Not what is with the writer, which a compaction may be about to move
+    const gone = [...this.changed].filter(changed => !this.clients.has(changed))
+    const problem = this.problem() ?? this.write([id, ...gone])
     if (problem === null) return client
     this.clients.delete(id)
     throw problem

@@ -5,6 +5,8 @@
 const fs = require('fs')
 const tape = require('tape')
 const { testFolder } = require('../helpers/folder')
+const { logBehind } = require('../../lib/log-behind')
+const { parseMetadata } = require('../../lib/storage/metadata-text')
 const { inTime, numbersIn, shared } = require('../helpers/sharing')
 
 tape('an owner closes though its socket cannot be removed, and the next one replaces that', { skip: process.platform === 'win32' }, async (t) => {
@@ -23,4 +25,26 @@ tape('an owner closes though its socket cannot be removed, and the next one repl
   await next.number(2)[0]
   await next.close()
   t.deepEqual(await numbersIn(file), [1, 2])
+})
+
+tape('what clients leave in FILE.meta that come and go is not more and more, though nothing is appended', async (t) => {
+  const file = testFolder(t)('log')
+  const metadata = () => fs.readFileSync(`${file}.meta`, 'latin1')
+  const owner = shared(file)
+  await owner.number(1)[0]
+  const come = async () => {
+    const client = shared(file)
+    await client.onReady()
+    await client.close()
+    // until the owner knows that it has left
+    while (owner.log.stats().clients.length > 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  for (let i = 0; i < 20; i++) await come()
+  t.equal(Object.keys(parseMetadata(metadata()).metadata.clients).length, 1, 'the last one')
+  const log = logBehind(owner.log)
+  while (!log.file.metadata.isLong) log.file.metadata.append({ clients: { [`${log.file.metadata.size}`]: null } })
+  await come()
+  await log.state.opened.writer.metadata.last
+  t.ok(metadata().length <= 8192, 'a snapshot has replaced it')
+  await owner.close()
 })
