@@ -261,7 +261,7 @@ class DurableCursor {
           stopWaiting()
           // what is on its way counts as given
           const drained = connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
-          this.returns = Promise.allSettled([this.returns, drained])
+          this.returns = settled([this.returns, drained])
           resolve(EXPIRED)
         }
       }
@@ -324,7 +324,7 @@ class DurableCursor {
     const index = this.given.findIndex(delivery => delivery.seq === seq)
     const acknowledged = this.acknowledge(this.given.splice(0, index + 1))
     const { commits } = this
-    this.commits = Promise.allSettled([commits, acknowledged])
+    this.commits = settled([commits, acknowledged])
     this.commits.then(() => acknowledged).then(() => {
       this.seq = Math.max(Number(this.seq), seq)
       process.nextTick(cb, null)
@@ -359,7 +359,7 @@ class DurableCursor {
     const { connection, connection: { nats } } = this
     // what is lost is given again later
     const returned = deliveries.splice(0).map(({ reply }) => connection.attempt(() => nats.request(reply, '-NAK', { timeout: REQUEST_TIMEOUT })))
-    if (returned.length > 0) this.returns = Promise.allSettled([this.returns, ...returned])
+    if (returned.length > 0) this.returns = settled([this.returns, ...returned])
   }
 
   // Ends
@@ -399,6 +399,14 @@ class DurableCursor {
       }
     }
   }
+}
+
+/**
+ * @param {Array<Promise<unknown>>} promises
+ * @returns {Promise<void>} settled when all of them are; without their outcomes, in which those of all calls before would be
+ */
+async function settled (promises) {
+  await Promise.allSettled(promises)
 }
 
 function noop () {}
