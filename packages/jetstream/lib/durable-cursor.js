@@ -25,6 +25,8 @@ const EXPIRED = 408
 const OTHER = 1
 const SILENT = 0
 const DISCONNECTED = -1
+/** Requests that were not answered in time, and whose answers are still waited for. */
+const MAX_LATE = 16
 /** What else the server says when it gives no record now: as many are in flight as may be. */
 const FULL = /MaxAckPending/i
 
@@ -59,7 +61,7 @@ class DurableCursor {
     this.commitWithin = 0
     /** The request that is at the server. @type {Request | null} */
     this.request = null
-    /** Of those that were not answered in time. @type {import('@nats-io/transport-node').Subscription[]} */
+    /** Of those that were not answered in time, oldest first. @type {import('@nats-io/transport-node').Subscription[]} */
     this.late = []
     /** Its end: whether there is nothing to be given now. @type {Promise<boolean> | null} */
     this.requesting = null
@@ -253,7 +255,7 @@ class DurableCursor {
         end: (code) => {
           stopWaiting()
           // an answer that is late is taken, too
-          if (code === SILENT) this.late.push(subscription)
+          if (code === SILENT) this.keepLate(subscription)
           else if (!subscription.isClosed()) subscription.unsubscribe()
           resolve(code)
         },
@@ -269,6 +271,17 @@ class DurableCursor {
       const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
       nats.publish(subject, JSON.stringify(query), { reply: inbox })
     })
+  }
+
+  /** @param {import('@nats-io/transport-node').Subscription} subscription which a server that hangs for days must not make more and more of */
+  keepLate (subscription) {
+    this.late.push(subscription)
+    if (this.late.length > MAX_LATE) this.endLate(1)
+  }
+
+  /** @param {number} count of subscriptions, the oldest ones */
+  endLate (count) {
+    for (const subscription of this.late.splice(0, count)) if (!subscription.isClosed()) subscription.unsubscribe()
   }
 
   /** @param {any} err @returns {Error} */
@@ -375,9 +388,10 @@ class DurableCursor {
     for (const { wake } of this.readers) wake()
     // and what is on its way
     await this.returns
-    for (const subscription of this.late) if (!subscription.isClosed()) subscription.unsubscribe()
+    this.endLate(Infinity)
     this.giveBack(this.takeAll())
     await this.returns
+    this.log.forgetCursor(this)
   }
 
   /** @returns {any} the members that callers have */

@@ -359,6 +359,11 @@ class StreamLog {
     return cursor.members
   }
 
+  /** @param {DurableCursor} cursor that is closed */
+  forgetCursor (cursor) {
+    if (this.cursors.get(cursor.name) === cursor) this.cursors.delete(cursor.name)
+  }
+
   /** @param {(err: any, cursors?: any) => void} cb */
   listCursors (cb) {
     mustBeFunction('the callback', cb)

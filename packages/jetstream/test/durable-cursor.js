@@ -5,17 +5,23 @@
 const { EventEmitter } = require('events')
 const test = require('tape')
 const { DurableCursor } = require('../lib/durable-cursor')
+const { StreamLog } = require('../lib/stream-log')
 
 /** A cursor of which the server answers everything at once. */
-function fakeCursor () {
+function fakeCursor (nats = {}) {
+  const cursors = new Map()
   const connection = {
+    createInbox: () => 'inbox',
     refusals: new EventEmitter(),
     settings: { stream: 'stream' },
     attempt: async (start) => await start(),
     ask: async () => [],
-    nats: { request: async () => ({}) }
+    nats: { request: async () => ({}), ...nats }
   }
-  return Object.assign(new DurableCursor({ connection, filename: 'log', refusal: null, whenOpen: () => {} }, 'worker', {}), { seq: -1 })
+  const log = { connection, cursors, filename: 'log', refusal: null, whenOpen: () => {}, forgetCursor: StreamLog.prototype.forgetCursor }
+  const cursor = Object.assign(new DurableCursor(log, 'worker', {}), { seq: -1 })
+  cursors.set('worker', cursor)
+  return cursor
 }
 
 test('of commits that are answered, nothing is kept', async (t) => {
@@ -33,4 +39,35 @@ test('of records that were given back, nothing is kept', async (t) => {
   const cursor = fakeCursor()
   for (let seq = 1; seq <= 3; seq++) cursor.giveBack([{ seq, reply: `reply.${seq}` }])
   t.equal(await cursor.returns, undefined)
+})
+
+test('of requests that a server does not answer, only the last ones are waited for', async (t) => {
+  const open = new Set()
+  const subscribe = () => {
+    const subscription = { isClosed: () => !open.has(subscription), unsubscribe: () => { open.delete(subscription) } }
+    open.add(subscription)
+    return subscription
+  }
+  const cursor = fakeCursor({ subscribe, publish: () => {} })
+  for (let i = 0; i < 100; i++) {
+    const ended = cursor.sendRequest(1, false)
+    cursor.request.end(0)
+    await ended
+  }
+  t.equal(open.size, 16)
+  await cursor.close()
+  t.equal(open.size, 0)
+})
+
+test('a cursor that is closed is forgotten, unless another one has its name by then', async (t) => {
+  const cursor = fakeCursor()
+  const { cursors } = cursor.log
+  const other = {}
+  const closed = cursor.close()
+  cursors.set('worker', other)
+  await closed
+  t.equal(cursors.get('worker'), other)
+  const another = fakeCursor()
+  await another.close()
+  t.equal(another.log.cursors.size, 0)
 })
