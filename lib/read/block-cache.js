@@ -25,6 +25,8 @@ const SEQUENTIAL_SHARE = 1 / 4
 const BLOCK_OVERHEAD = 400
 /** The LRU cache allocates its index at once: for this many blocks at first, then for twice as many each time it is full. */
 const FIRST_BLOCKS = 1024
+/** Blocks in which something was deleted that are remembered for who copies the log; nobody may ask any more. */
+const MAX_REWRITTEN = 4096
 
 /**
  * @typedef {ReturnType<typeof createLRU<number, Block>>} LRU
@@ -227,6 +229,7 @@ class BlockCache {
   invalidate (number) {
     this.generation++
     this.rewritten?.add(number)
+    if (this.rewritten !== null && this.rewritten.size > MAX_REWRITTEN) this.rewritten = null
     if (this.cache !== null) this.cache.delete(number)
     this.partChecksums.delete(number)
     this.loader.invalidate(number)

@@ -3,7 +3,7 @@
 // The blocks of an open log, as /blocks gives them.
 
 const tape = require('tape')
-const { blocksOf, recordsOf, dataOf, startOfLarge, chunk } = require('../../blocks')
+const { CopiedLog, blocksOf, recordsOf, dataOf, startOfLarge, chunk } = require('../../blocks')
 const { verify } = require('../../maintenance')
 const { open } = require('../../promises')
 const { testFolder } = require('../helpers/folder')
@@ -125,5 +125,20 @@ tape('a scan starts at the end of the log if it is to start behind that, and is 
   t.deepEqual(await numbers({ from: -Infinity }), all)
   for (const from of [undefined, null, NaN, '0']) t.equal(await numbers({ from }).then(() => null, err => err.code), 'flumelog:invalid', `${from}`)
   for (const number of [undefined, NaN, 0.5, -1, '0']) t.equal(await blocks.block(number).then(() => null, err => err.code), 'flumelog:invalid', `block ${number}`)
+  await log.close()
+})
+
+tape('who copies a log is told in which blocks records were deleted, as long as there are not too many of them', async (t) => {
+  const log = await open(testFolder(t)('log'), { blockSize: 32 })
+  await log.append(Array.from({ length: 5000 }, () => 'a block of it'))
+  const copied = new CopiedLog(log)
+  await copied.ready()
+  t.equal(copied.takeRewritten(), null, 'nobody has asked before')
+  await log.del([32, 96])
+  t.deepEqual([...copied.takeRewritten()], [1, 3])
+  await log.del({ gte: 128, lt: 4900 * 32 })
+  t.equal(copied.takeRewritten(), null)
+  await log.del(4950 * 32)
+  t.deepEqual([...copied.takeRewritten()], [4950])
   await log.close()
 })
