@@ -129,7 +129,8 @@ tape('a scan starts at the end of the log if it is to start behind that, and is 
 })
 
 tape('who copies a log is told in which blocks records were deleted, as long as there are not too many of them', async (t) => {
-  const log = await open(testFolder(t)('log'), { blockSize: 32 })
+  // blocks in which nothing is left are rewritten once more, when they are freed: not before `close`
+  const log = await open(testFolder(t)('log'), { blockSize: 32, sync: 'never' })
   await log.append(Array.from({ length: 5000 }, () => 'a block of it'))
   const copied = new CopiedLog(log)
   await copied.ready()
