@@ -29,6 +29,9 @@ const CHECKSUM_AT = PAGE_SIZE - 4
 /** Pages that stay in memory: those of 350,000 runs. */
 const MAX_KEPT = 2048
 
+/** Bytes of one read: of 2 GiB or more, Node.js throws. */
+const MAX_READ = 2 ** 30
+
 /** A log whose name leaves no room for the suffix has no map. */
 const NO_FILE = new Set(['ENOENT', 'ENAMETOOLONG'])
 
@@ -257,7 +260,7 @@ class OffsetMap {
  */
 function readFully (fd, bytes, offset) {
   let size = 0
-  for (let count = -1; size < bytes.length && count !== 0; size += count) count = fs.readSync(fd, bytes, size, bytes.length - size, offset + size)
+  for (let count = -1; size < bytes.length && count !== 0; size += count) count = fs.readSync(fd, bytes, size, Math.min(bytes.length - size, MAX_READ), offset + size)
   return size
 }
 
