@@ -39,7 +39,7 @@ function read (options) {
   try {
     checkNames(options)
     const { lt } = options
-    if (Number.isSafeInteger(lt) || lt === Infinity) return { lt, problem: null }
+    if (Number.isInteger(lt) || lt === Infinity) return { lt, problem: null }
     throw errors.invalid(`lt must be an integer, the offset of a record or any other; it is ${format(lt)}`)
   } catch (thrown) {
     return { lt: -1, problem: errors.thrown('an option', thrown) }

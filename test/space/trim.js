@@ -98,6 +98,15 @@ tape('the first block alone is not trimmed: it would look like one whose records
   await log.close()
 })
 
+tape('a trim takes any integer, as streams do, also one that is no offset of a file', async (t) => {
+  const log = promises(FlumeLog(newFile(), { blockSize: BLOCK_SIZE }))
+  const seqs = await filled(log)
+  for (const lt of [-Number.MAX_VALUE, -(2 ** 53), -1]) t.equal(await log.trim({ lt }), 0, String(lt))
+  t.equal(await log.trim({ lt: 2 ** 53 }), seqs[45])
+  t.equal(await log.trim({ lt: Number.MAX_VALUE }), seqs[45])
+  await log.close()
+})
+
 tape('a trim with wrong options is refused, and a read-only log is not trimmed', async (t) => {
   const file = testFolder(t)('log')
   const log = promises(FlumeLog(file))
