@@ -129,8 +129,10 @@ class DurableCursor {
       // before they are given: what cannot be decoded stays uncommitted
       const items = taken.map(itemOf)
       left -= taken.length
-      this.given.push(...taken)
-      for (const { seq } of taken) this.greatest = Math.max(this.greatest, seq)
+      for (const delivery of taken) {
+        this.given.push(delivery)
+        this.greatest = Math.max(this.greatest, delivery.seq)
+      }
       return isBatched ? items : items[0]
     }
     const finish = () => {

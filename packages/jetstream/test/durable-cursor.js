@@ -12,6 +12,7 @@ function fakeCursor (nats = {}) {
   const cursors = new Map()
   const connection = {
     createInbox: () => 'inbox',
+    deleted: new Set(),
     refusals: new EventEmitter(),
     settings: { stream: 'stream' },
     attempt: async (start) => await start(),
@@ -70,4 +71,14 @@ test('a cursor that is closed is forgotten, unless another one has its name by t
   const another = fakeCursor()
   await another.close()
   t.equal(another.log.cursors.size, 0)
+})
+
+test('any number of records that were given and not committed is given again, in one batch', async (t) => {
+  const cursor = fakeCursor()
+  const seqs = Array.from({ length: 200_000 }, (_, i) => i + 1)
+  Object.assign(cursor, { opening: Promise.resolve(), commitWithin: 60_000, given: seqs.map(seq => ({ seq, at: performance.now() })) })
+  const [end, batch] = await new Promise(resolve => cursor.members.batches({ values: false })(null, (...answer) => resolve(answer)))
+  t.equal(end, null)
+  t.equal(batch?.length, seqs.length)
+  t.deepEqual([cursor.given.length, cursor.waiting.length, cursor.greatest], [seqs.length, 0, seqs.length])
 })
