@@ -6,6 +6,7 @@
 // Records are asked for in small numbers, by a request at a time: those that wait here count as given, and time passes for them, too.
 
 const { callbacks: { mustBeFunction, optional }, format, optionNames } = require('flumelog-random-access-file/blocks')
+const { streamRangeOf } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 const { isDenied, REQUEST_TIMEOUT } = require('./connection')
 
@@ -107,6 +108,8 @@ class DurableCursor {
   source (options, isBatched) {
     try {
       checkStreamNames(options)
+      // the limit is an integer
+      streamRangeOf({ limit: options.limit }, 0)
     } catch (err) {
       return (abort, cb) => cb(abort || err)
     }

@@ -4,7 +4,7 @@
 // Which stream a record belongs to says its key, so records with the same key are in order; others are in no order.
 
 const { callbacks: { mustBeFunction, optional }, optionNames } = require('flumelog-random-access-file/blocks')
-const { observable } = require('flumelog-random-access-file/parts')
+const { observable, streamRangeOf } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
 const { merge } = require('./merge')
 const { missingMembers } = require('./missing-members')
@@ -170,6 +170,8 @@ class PartitionedLog {
     try {
       if (isBatched) checkBatchNames(options)
       else checkStreamNames(options)
+      // each stream has it as a whole
+      streamRangeOf({ limit }, 0)
       from = gt === undefined ? undefined : partitions.sequences('gt', gt)
       to = lte === undefined ? undefined : partitions.sequences('lte', lte)
     } catch (err) {
@@ -206,6 +208,11 @@ class PartitionedLog {
     const position = () => cursors.map(({ seq }, i) => partitions.seqOf(seq, i))
     const source = (/** @type {any} */ options, /** @type {'stream' | 'batches'} */ member) => {
       const { limit = 0, ...more } = options ?? {}
+      try {
+        streamRangeOf({ limit }, 0)
+      } catch (err) {
+        return (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err)
+      }
       if (member === 'batches' && limit > 0) return (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || errors.invalid('batches of a log with partitions takes no limit'))
       return merge(cursors.map((cursor, i) => placed(cursor[member](more), this.placer(more, i), member === 'batches')), limit > 0 ? limit : Infinity)
     }
@@ -309,4 +316,4 @@ function createPartitionedLog (settings) {
   }
 }
 
-module.exports = { createPartitionedLog }
+module.exports = { createPartitionedLog, PartitionedLog }

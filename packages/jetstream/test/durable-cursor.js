@@ -5,6 +5,7 @@
 const { EventEmitter } = require('events')
 const test = require('tape')
 const { DurableCursor } = require('../lib/durable-cursor')
+const { PartitionedLog } = require('../lib/partitioned-log')
 const { StreamLog } = require('../lib/stream-log')
 
 /** A cursor of which the server answers everything at once. */
@@ -81,4 +82,21 @@ test('any number of records that were given and not committed is given again, in
   t.equal(end, null)
   t.equal(batch?.length, seqs.length)
   t.deepEqual([cursor.given.length, cursor.waiting.length, cursor.greatest], [seqs.length, 0, seqs.length])
+})
+
+test('a limit that is no integer is refused, as in other streams: it would never be reached', async (t) => {
+  const { source, cursor: cursorOf } = PartitionedLog.prototype
+  const partitioned = { partitions: {}, logs: [{ cursor: () => fakeCursor().members }] }
+  for (const limit of [1.5, NaN, '1']) {
+    const sources = {
+      cursor: fakeCursor().members.stream({ limit }),
+      'batches of a cursor': fakeCursor().members.batches({ limit }),
+      partitions: source.call(partitioned, { limit }, false),
+      'cursor of partitions': cursorOf.call(partitioned, 'worker').stream({ limit })
+    }
+    for (const [name, source] of Object.entries(sources)) {
+      const end = await Promise.race([new Promise(resolve => source(null, resolve)), new Promise(resolve => setTimeout(resolve, 100))])
+      t.equal(end?.code, 'flumelog:invalid', `${name}: ${limit}`)
+    }
+  }
 })
