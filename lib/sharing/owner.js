@@ -83,7 +83,7 @@ class Owner {
   writeAgain () {
     // or that cannot be appended to it
     if (this.problem !== null || this.clients.metadata.torn !== null) this.write()
-    this.writer.metadata.considerMove(Infinity)
+    this.writer.metadata.considerMove()
     return this.problem
   }
 

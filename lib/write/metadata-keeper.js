@@ -141,10 +141,10 @@ class MetadataKeeper {
   }
 
   /**
-   * Moves the recovery point up, if that is worth it.
-   * @param {number} step bytes
+   * Moves the recovery point up, if that is worth it, or the file has become long.
+   * @param {number} [step] bytes from which on it is worth it
    */
-  considerMove (step) {
+  considerMove (step = Infinity) {
     if (!this.isOpen || this.isMoving || this.isStopped) return
     if (!this.metadata.isLong && this.durability.recoveryPoint - this.listed.end < step) return
     this.isMoving = true
@@ -192,7 +192,7 @@ class MetadataKeeper {
       this.lastNumber += deletions.length
       for (const deletion of deletions) this.deletions.set(deletion, Infinity)
       this.hasUnsynced = true
-      this.considerMove(Infinity)
+      this.considerMove()
     })
   }
 
@@ -217,7 +217,7 @@ class MetadataKeeper {
       metadata.append({ end, tie: await this.tieAt(end), start, freed: this.writer.trimmer.durable }, true)
       this.blocks.trim(start)
       this.hasUnsynced = true
-      this.considerMove(Infinity)
+      this.considerMove()
     })
   }
 

@@ -72,17 +72,11 @@ tape('a compaction ends while records are deleted all over the log, and repeats 
 tape('a compaction goes on if a block is trimmed while it is read to repeat a deletion', async (t) => {
   const file = new ControlledFile(testFolder(t)('log'))
   const log = await file.open({ blockSize: 1024, cacheSize: 0 })
-  const seqs = []
-  for (let n = 0; n < 100; n++) seqs.push(await log.append(String(n).padStart(100, '.')))
-  const { copyBlocks } = Compaction.prototype
-  t.teardown(() => Object.assign(Compaction.prototype, { copyBlocks }))
-  let rounds = 0
-  Compaction.prototype.copyBlocks = async function (to) {
-    await copyBlocks.call(this, to)
-    if (rounds++ > 0) return
+  const seqs = await appendNumbers(log)
+  afterFirstRound(t, async () => {
     await log.del(seqs[20])
     file.held.add('read')
-  }
+  })
   const compacting = log.compact()
   const read = await file.next('read')
   file.held.delete('read')
@@ -95,15 +89,9 @@ tape('a compaction goes on if a block is trimmed while it is read to repeat a de
 tape('what is trimmed after a compaction has copied it is not in the compacted log, and its space is freed', async (t) => {
   const path = testFolder(t)('log')
   const log = await open(path, { blockSize: 1024 })
-  const seqs = []
-  for (let n = 0; n < 100; n++) seqs.push(await log.append(String(n).padStart(100, '.')))
-  const { copyBlocks } = Compaction.prototype
-  t.teardown(() => Object.assign(Compaction.prototype, { copyBlocks }))
+  const seqs = await appendNumbers(log)
   let start = 0
-  Compaction.prototype.copyBlocks = async function (to) {
-    await copyBlocks.call(this, to)
-    if (start === 0) start = await log.trim({ lt: seqs[50] })
-  }
+  afterFirstRound(t, async () => { start = await log.trim({ lt: seqs[50] }) })
   const compacted = await log.compact()
   // before anything else is done
   const begin = log.start
@@ -116,6 +104,25 @@ tape('what is trimmed after a compaction has copied it is not in the compacted l
   t.ok(fs.readFileSync(path).subarray(1024, begin).every(byte => byte === 0), 'nothing is left in front of it')
   t.equal((await verify(path)).valid, true)
 })
+
+/** @returns {Promise<number[]>} the seqs of 100 records */
+async function appendNumbers (log) {
+  const seqs = []
+  for (let n = 0; n < 100; n++) seqs.push(await log.append(String(n).padStart(100, '.')))
+  return seqs
+}
+
+/** Does something when a compaction has copied blocks for the first time. */
+function afterFirstRound (t, run) {
+  const { copyBlocks } = Compaction.prototype
+  const restore = () => Object.assign(Compaction.prototype, { copyBlocks })
+  t.teardown(restore)
+  Compaction.prototype.copyBlocks = async function (to) {
+    restore()
+    await copyBlocks.call(this, to)
+    await run()
+  }
+}
 
 /** Counts what compactions do from now on. */
 function counting (t) {

@@ -27,6 +27,29 @@ async function filled (t, count, deleted = [], options = {}) {
   return { ...log, file, offsets }
 }
 
+/** A log with a deleted record on a simulated machine. `failToCompact`: the folder cannot be fsynced once the compacted file has the log's name. */
+async function simulated () {
+  const { world, settled, codeOf } = machine()
+  const process = world.start()
+  const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: BLOCK_SIZE })
+  const call = (log, name, ...args) => promisify(log[name])(...args)
+  const log = open()
+  await settled(call(log, 'append', records(2)))
+  await settled(call(log, 'onDrain'))
+  await settled(call(log, 'del', 0))
+  const failToCompact = async () => {
+    let isRenamed = false
+    world.fault = (caller, name, [path, to]) => {
+      isRenamed ||= to === '/log' && name.startsWith('rename')
+      return isRenamed && path === '/' ? 'ENOSPC' : null
+    }
+    const code = await codeOf(call(log, 'compact'))
+    world.fault = () => null
+    return code
+  }
+  return { world, settled, codeOf, open, call, log, failToCompact }
+}
+
 /** @returns {object[]} that grows with each event */
 function eventsOf (log) {
   const events = []
@@ -371,24 +394,11 @@ tape('all callers of one that fails get its error, and the log goes on', async (
 })
 
 tape('if a compaction leaves a log that takes no more appends, all calls get its error, also those that waited, and the file can be opened again', async (t) => {
-  const { world, settled, codeOf } = machine()
-  const process = world.start()
-  const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: BLOCK_SIZE })
-  const call = (log, name, ...args) => promisify(log[name])(...args)
-  const log = open()
-  await settled(call(log, 'append', records(2)))
-  await settled(call(log, 'onDrain'))
-  await settled(call(log, 'del', 0))
+  const { world, settled, codeOf, open, call, log, failToCompact } = await simulated()
   const calls = [['appendTransaction', [record(3)]], ['append', record(3)], ['get', 10], ['onDrain'], ['onDeletesFlushed'], ['compact']]
   const codes = []
   log.compactionProgress.once(() => { for (const [name, ...args] of calls.slice(0, 2)) log[name](...args, (err) => codes.push(err?.code)) }, false)
-  let isRenamed = false
-  world.fault = (caller, name, [path, to]) => {
-    isRenamed ||= to === '/log' && name.startsWith('rename')
-    return isRenamed && path === '/' ? 'ENOSPC' : null
-  }
-  t.equal(await codeOf(call(log, 'compact')), 'ENOSPC')
-  world.fault = () => null
+  t.equal(await failToCompact(), 'ENOSPC')
   for (const args of calls) t.equal(await codeOf(call(log, ...args)), 'flumelog:failed', args[0])
   t.deepEqual(codes, ['flumelog:failed', 'flumelog:failed'])
   const other = open()
@@ -400,22 +410,9 @@ tape('if a compaction leaves a log that takes no more appends, all calls get its
 })
 
 tape('a compaction after which only the next opening knows where the records are says that indexes have to be made again, then and at that opening', async (t) => {
-  const { world, settled, codeOf } = machine()
-  const process = world.start()
-  const open = () => process.require('./packages/async-append-only-log')('/log', { blockSize: BLOCK_SIZE })
-  const call = (log, name, ...args) => promisify(log[name])(...args)
-  const log = open()
-  await settled(call(log, 'append', records(2)))
-  await settled(call(log, 'onDrain'))
-  await settled(call(log, 'del', 0))
+  const { world, settled, codeOf, open, call, log, failToCompact } = await simulated()
   const events = eventsOf(log)
-  let isRenamed = false
-  world.fault = (caller, name, [path, to]) => {
-    isRenamed ||= to === '/log' && name.startsWith('rename')
-    return isRenamed && path === '/' ? 'ENOSPC' : null
-  }
-  t.equal(await codeOf(call(log, 'compact')), 'ENOSPC')
-  world.fault = () => null
+  t.equal(await failToCompact(), 'ENOSPC')
   t.deepEqual([events.at(-1).done, events.at(-1).sizeDiff], [true, 1])
   await codeOf(call(log, 'close'))
   const again = open()
