@@ -41,7 +41,7 @@ const checkCommitNames = optionNames('commit', ['sync'])
  * @property {string} reply the subject that takes its acknowledgement
  * @property {number} at when it was received
  *
- * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => void }} Request
+ * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => Promise<void> }} Request
  * @typedef {{ live: boolean, isOver: boolean, wake: () => void }} Reader
  */
 
@@ -142,8 +142,7 @@ class DurableCursor {
       reader.isOver = true
       reader.wake()
       this.readers.delete(reader)
-      // or the server would give what nobody waits for
-      if (this.readers.size === 0) this.request?.cancel()
+      if (this.readers.size === 0) this.cancelRequest()
     }
     return (abort, cb) => {
       if (abort) {
@@ -202,6 +201,8 @@ class DurableCursor {
     // to one for more than may be given, the server would not answer until others have committed
     const batch = isLive ? this.size : Math.min(this.size, await this.countRoom())
     if (batch <= 0) return true
+    // what nobody waits for would count as given
+    if (this.readers.size === 0 || this.closing !== null) return false
     const sentAt = performance.now()
     let code = SILENT
     try {
@@ -239,7 +240,7 @@ class DurableCursor {
   sendRequest (batch, isLive) {
     const { connection, connection: { settings: { stream }, nats } } = this
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${this.name}`
-    return new Promise((resolve, reject) => {
+    const ended = new Promise((resolve, reject) => {
       const inbox = connection.createInbox()
       // without it, the server gives nothing more to this request
       const subscription = nats.subscribe(inbox, { callback: (err, message) => err ? refuse(err) : this.onmessage(message, request) })
@@ -264,18 +265,27 @@ class DurableCursor {
           else if (!subscription.isClosed()) subscription.unsubscribe()
           resolve(code)
         },
-        cancel: () => {
+        cancel: async () => {
+          // the server answers at once; what it gives to nobody counts as given, too
+          if (!isLive) {
+            await ended
+            return
+          }
           stopWaiting()
-          // what is on its way counts as given
-          const drained = connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
-          this.returns = settled([this.returns, drained])
           resolve(EXPIRED)
+          await connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
         }
       }
       this.request = request
       const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
       nats.publish(subject, JSON.stringify(query), { reply: inbox })
     })
+    return ended
+  }
+
+  /** Nobody waits for records any more: those that are on their way count as given. */
+  cancelRequest () {
+    if (this.request !== null) this.returns = settled([this.returns, this.request.cancel()])
   }
 
   /** @param {import('@nats-io/transport-node').Subscription} subscription which a server that hangs for days must not make more and more of */
@@ -391,7 +401,7 @@ class DurableCursor {
   async finish () {
     await this.commits
     for (const { wake } of this.readers) wake()
-    // and what is on its way
+    this.cancelRequest()
     await this.returns
     this.endLate(Infinity)
     this.giveBack(this.takeAll())

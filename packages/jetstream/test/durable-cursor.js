@@ -61,6 +61,42 @@ test('of requests that a server does not answer, only the last ones are waited f
   t.equal(open.size, 0)
 })
 
+test('a stream that is left while the server is asked how many records may be given asks for none: nobody would get them', async (t) => {
+  const cursor = fakeCursor({ subscribe: () => t.fail('it asks for records') })
+  let answer
+  const answered = new Promise(resolve => { answer = resolve })
+  Object.assign(cursor.connection, { connected: async () => {}, ask: () => answered })
+  Object.assign(cursor, { opening: Promise.resolve() })
+  const source = cursor.members.stream()
+  const ended = new Promise(resolve => source(null, resolve))
+  await new Promise(setImmediate)
+  t.ok(cursor.requesting)
+  source(true, () => {})
+  answer({ num_ack_pending: 0, config: { max_ack_pending: 1000 } })
+  await cursor.requesting
+  t.equal(await ended, true)
+})
+
+test('a cursor that is closed waits for the records that the server was asked for, and gives them back', async (t) => {
+  const returned = []
+  let receive
+  const cursor = fakeCursor({
+    subscribe: (inbox, { callback }) => {
+      receive = callback
+      return { isClosed: () => false, unsubscribe: () => {}, drain: async () => {} }
+    },
+    publish: () => {},
+    request: async (reply, what) => { returned.push([reply, what]) }
+  })
+  cursor.sendRequest(2, false)
+  const closed = cursor.close()
+  await new Promise(setImmediate)
+  const replies = [7, 8].map(seq => `$JS.ACK.stream.worker.1.${seq}.1.0.0`)
+  for (const reply of replies) receive(null, { data: Buffer.from('{}'), reply })
+  await closed
+  t.deepEqual(returned, replies.map(reply => [reply, '-NAK']))
+})
+
 test('a cursor that is closed is forgotten, unless another one has its name by then', async (t) => {
   const cursor = fakeCursor()
   const { cursors } = cursor.log
