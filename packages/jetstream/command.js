@@ -2,4 +2,4 @@
 
 // The commands of this package, for `flumelog`.
 
-module.exports = { commands: { mirror: require('./lib/mirror-command'), pull: require('./lib/pull-command') } }
+module.exports = { commands: { mirror: require('./lib/commands/mirror-command'), pull: require('./lib/commands/pull-command') } }

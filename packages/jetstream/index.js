@@ -7,19 +7,19 @@
 
 const { CopiedLog, onAbort } = require('flumelog-random-access-file/blocks')
 const { envelope } = require('./lib/envelope')
-const { mirrorSettingsOf } = require('./lib/mirror-options')
+const { mirrorSettingsOf } = require('./lib/mirror/mirror-options')
 const { settingsOf } = require('./lib/options')
-const { createPartitionedLog } = require('./lib/partitioned-log')
+const { createPartitionedLog } = require('./lib/partitions/partitioned-log')
 const { createStreamLog } = require('./lib/stream-log')
 
 /**
  * @typedef {import('./lib/options').TlsOptions} TlsOptions
  * @typedef {import('./lib/options').ConnectionStatus} ConnectionStatus
  * @typedef {import('flumelog-random-access-file').StreamOptions} StreamOptions
- * @typedef {import('./lib/pull-options').StreamSource} StreamSource
- * @typedef {import('./lib/pull-options').PullOptions} PullOptions
- * @typedef {import('./lib/pull-options').PullProgress} PullProgress
- * @typedef {import('./lib/pull-options').Pulled} Pulled
+ * @typedef {import('./lib/pull/pull-options').StreamSource} StreamSource
+ * @typedef {import('./lib/pull/pull-options').PullOptions} PullOptions
+ * @typedef {import('./lib/pull/pull-options').PullProgress} PullProgress
+ * @typedef {import('./lib/pull/pull-options').Pulled} Pulled
  * @typedef {import('flumelog-random-access-file').LogError} LogError
  * @typedef {import('flumelog-random-access-file').SystemError} SystemError
  * @typedef {import('flumelog-random-access-file').ErrorCode} ErrorCode
@@ -97,10 +97,10 @@ function JetStreamLog (options) {
 }
 
 /**
- * @typedef {import('./lib/mirror-options').StreamTarget} StreamTarget
- * @typedef {import('./lib/mirror-options').MirrorOptions} MirrorOptions
- * @typedef {import('./lib/mirror-options').MirrorProgress} MirrorProgress
- * @typedef {import('./lib/mirror-options').Mirrored} Mirrored
+ * @typedef {import('./lib/mirror/mirror-options').StreamTarget} StreamTarget
+ * @typedef {import('./lib/mirror/mirror-options').MirrorOptions} MirrorOptions
+ * @typedef {import('./lib/mirror/mirror-options').MirrorProgress} MirrorProgress
+ * @typedef {import('./lib/mirror/mirror-options').Mirrored} Mirrored
  */
 
 /**
@@ -119,7 +119,7 @@ async function mirror (log, target, options = {}) {
   const settings = mirrorSettingsOf(target, options)
   settings.signal?.throwIfAborted()
   // loaded then: most programs mirror nothing
-  const { Mirror } = require('./lib/mirror')
+  const { Mirror } = require('./lib/mirror/mirror')
   const mirroring = new Mirror(mirrored, settings)
   const stopListening = onAbort(settings.signal, () => mirroring.stop(settings.signal?.reason))
   return mirroring.run().finally(stopListening)
@@ -140,7 +140,7 @@ async function mirror (log, target, options = {}) {
 async function pull (source, log, options = {}) {
   const copy = new CopiedLog(log)
   // loaded then: most programs pull nothing
-  return require('./lib/pull').pull(source, copy, options)
+  return require('./lib/pull/pull').pull(source, copy, options)
 }
 
 module.exports = JetStreamLog

@@ -8,23 +8,23 @@ const { callbackify } = require('util')
 const { callbacks: { callAll, mustBeFunction, optional, rethrowLater }, optionNames } = require('flumelog-random-access-file/blocks')
 const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
-const { checkKey } = require('./append-key')
-const { Connection } = require('./connection')
-const { checkCursor, listCursors } = require('./cursor-consumer')
-const { deleteRecords } = require('./deletion')
-const { DurableCursor } = require('./durable-cursor')
-const { Follower } = require('./follower')
+const { checkKey } = require('./write/append-key')
+const { Connection } = require('./connection/connection')
+const { checkCursor, listCursors } = require('./cursors/cursor-consumer')
+const { deleteRecords } = require('./write/deletion')
+const { DurableCursor } = require('./cursors/durable-cursor')
+const { Follower } = require('./read/follower')
 const { missingMembers } = require('./missing-members')
 const { commonSettingsOf } = require('./options')
-const { Publisher } = require('./publisher')
-const { Reader, problemOf } = require('./reader')
+const { Publisher } = require('./write/publisher')
+const { Reader, problemOf } = require('./read/reader')
 const { StreamRecordCodec } = require('./record-codec')
-const { scan } = require('./scan')
-const { search } = require('./search')
-const { openStream, maxRecordSize, serverOf } = require('./stream-config')
+const { scan } = require('./read/scan')
+const { search } = require('./read/search')
+const { openStream, maxRecordSize, serverOf } = require('./connection/stream-config')
 const { statsOf } = require('./stats')
-const { ServerStream, ServerBatchStream } = require('./streams')
-const { Tails } = require('./tails')
+const { ServerStream, ServerBatchStream } = require('./read/streams')
+const { Tails } = require('./read/tails')
 
 /** How often a log that is closing looks, within `timeout`, whether appends are still acknowledged. */
 const LOOKS = 10
@@ -33,7 +33,7 @@ const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after', 'key'
 
 /**
  * @typedef {import('flumelog-random-access-file/parts').Done} Done
- * @typedef {import('./direct-get').Message} Message
+ * @typedef {import('./read/direct-get').Message} Message
  *
  * @typedef {object} Opened
  * @property {Reader} reader

@@ -20,7 +20,7 @@
 /**
  * @template T
  * @typedef {object} CursorMembers
- * @property {(name: string, options?: import('./cursor-consumer').CursorOptions) => import('flumelog-random-access-file').Cursor<T>} cursor a named position
+ * @property {(name: string, options?: import('./cursors/cursor-consumer').CursorOptions) => import('flumelog-random-access-file').Cursor<T>} cursor a named position
  *   in the stream that the servers keep. Several processes may have it: they share its records. Throws `flumelog:invalid`
  */
 
@@ -60,7 +60,7 @@
  * @property {(options?: PartitionedStreamOptions) => (abort: any, cb: (end: any, item?: any) => void) => void} stream
  * @property {(options?: Omit<PartitionedStreamOptions, 'limit'>) => (abort: any, cb: (end: any, items?: any[]) => void) => void} batches
  * @property {(what: number | number[], cb?: (err: CallbackError | null) => void) => void} del
- * @property {(name: string, options?: import('./cursor-consumer').CursorOptions) => PartitionedCursor<T>} cursor
+ * @property {(name: string, options?: import('./cursors/cursor-consumer').CursorOptions) => PartitionedCursor<T>} cursor
  * @property {(cb: (err: CallbackError | null, cursors: Array<{ name: string, seq: Position, held: boolean }>) => void) => void} cursors
  * @property {() => Array<import('flumelog-random-access-file').Stats & { reconnects: number }>} stats of each partition
  */

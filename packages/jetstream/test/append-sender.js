@@ -8,7 +8,7 @@
 const { EventEmitter } = require('events')
 const test = require('tape')
 const { headers } = require('@nats-io/transport-node')
-const { Publisher } = require('../lib/publisher')
+const { Publisher } = require('../lib/write/publisher')
 const { randomNumbers } = require('../../../bench/helpers/records')
 
 const RUNS = Number(process.env.TEST_RUNS ?? 200)

@@ -5,8 +5,8 @@
 const test = require('tape')
 const { open } = require('flumelog-random-access-file/promises')
 const { CopiedLog } = require('flumelog-random-access-file/blocks')
-const { CopyUpdate } = require('../lib/copy-update')
-const { CopyIndex, WINDOW } = require('../lib/copy-index')
+const { CopyUpdate } = require('../lib/pull/copy-update')
+const { CopyIndex, WINDOW } = require('../lib/pull/copy-index')
 const { testFolder } = require('../../../test/helpers/folder')
 const { recordsOf } = require('./helpers/pulling')
 

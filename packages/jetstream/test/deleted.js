@@ -3,9 +3,9 @@
 // A record whose deletion was acknowledged is not returned any more, by whichever of three servers answers; and one that is there is.
 
 const test = require('tape')
-const { Connection } = require('../lib/connection')
-const { deleteAll } = require('../lib/deletion')
-const { Reader } = require('../lib/reader')
+const { Connection } = require('../lib/connection/connection')
+const { deleteAll } = require('../lib/write/deletion')
+const { Reader } = require('../lib/read/reader')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withNats, startCluster, streamName } = require('./helpers/nats')
 const { codeOf, collect } = require('../../../test/helpers/reading')

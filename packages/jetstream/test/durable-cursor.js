@@ -4,8 +4,8 @@
 
 const { EventEmitter } = require('events')
 const test = require('tape')
-const { DurableCursor } = require('../lib/durable-cursor')
-const { PartitionedLog } = require('../lib/partitioned-log')
+const { DurableCursor } = require('../lib/cursors/durable-cursor')
+const { PartitionedLog } = require('../lib/partitions/partitioned-log')
 const { StreamLog } = require('../lib/stream-log')
 
 /** A cursor of which the server answers everything at once. */

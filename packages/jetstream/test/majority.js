@@ -3,7 +3,7 @@
 // Answers as those of nats-server 2.15.2: three of a cluster, one of which is stopped for five to eight seconds, and goes on.
 
 const test = require('tape')
-const { hasMajority } = require('../lib/majority')
+const { hasMajority } = require('../lib/connection/majority')
 
 const infoOf = (cluster, replicas = 3) => ({ config: { num_replicas: replicas }, cluster })
 

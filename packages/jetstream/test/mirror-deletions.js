@@ -5,12 +5,12 @@
 
 const fs = require('fs')
 const test = require('tape')
-const { Connection } = require('../lib/connection')
-const { Mirror } = require('../lib/mirror')
-const { MirrorDeletions } = require('../lib/mirror-deletions')
-const { MirrorLock } = require('../lib/mirror-identity')
-const { mirrorSettingsOf } = require('../lib/mirror-options')
-const { MirrorTarget } = require('../lib/mirror-target')
+const { Connection } = require('../lib/connection/connection')
+const { Mirror } = require('../lib/mirror/mirror')
+const { MirrorDeletions } = require('../lib/mirror/mirror-deletions')
+const { MirrorLock } = require('../lib/mirror/mirror-identity')
+const { mirrorSettingsOf } = require('../lib/mirror/mirror-options')
+const { MirrorTarget } = require('../lib/mirror/mirror-target')
 const { canLock } = require('../../../lib/storage/lock')
 const { testFolder } = require('../../../test/helpers/folder')
 

@@ -1,6 +1,6 @@
 'use strict'
 
-// README.md: its example runs, and the server takes its configuration.
+// The pages of this package: their examples run, and the server accepts their configuration.
 
 const fs = require('fs')
 const path = require('path')
@@ -11,15 +11,17 @@ const { openLog } = require('./helpers/jetstream')
 const { withNats, startServer, startCluster } = require('./helpers/nats')
 
 const ROOT = path.join(__dirname, '..')
-const page = fs.readFileSync(path.join(ROOT, 'README.md'), 'utf8')
-/** The first block of code in a language. */
-const blockIn = (language) => page.split(`\`\`\`${language}\n`)[1].split('```')[0]
+const read = (page) => fs.readFileSync(path.join(ROOT, page), 'utf8')
+/** In the order in which they are read: copies.md copies what the example of README.md has appended. */
+const PAGES = ['README.md', 'cursors.md', 'partitions.md', 'copies.md']
+/** The first block of operating.md in a language. */
+const blockIn = (language) => read('operating.md').split(`\`\`\`${language}\n`)[1].split('```')[0]
 
-withNats('README.md', (file) => {
+withNats('the pages of flumelog-jetstream', (file) => {
   test('the examples print what they say', async (t) => {
     const server = await startServer(file)
     const folder = testFolder(t)
-    for (const [, block] of page.matchAll(/^```js\n([^]*?)^```/gm)) {
+    for (const [, block] of PAGES.map(read).join('\n').matchAll(/^```js\n([^]*?)^```/gm)) {
       const code = block.replaceAll('nats://127.0.0.1:4222', server.url).replaceAll("'data/", `'${folder('')}/`)
       // the package can be required by its name from within itself
       const printed = await new Promise((resolve) => execFile(process.execPath, ['-e', code], { cwd: ROOT }, (err, stdout, stderr) => resolve(err ? stderr : stdout)))
@@ -28,7 +30,7 @@ withNats('README.md', (file) => {
     await server.stop()
   })
 
-  test('the server takes the configuration of each of three nodes, which fsyncs before it acknowledges', (t) => {
+  test('the server accepts the configuration of each of three nodes, which fsyncs before it acknowledges', (t) => {
     const configuration = testFolder(t)('nats.conf')
     const conf = blockIn('conf')
     const compose = blockIn('yaml')
@@ -53,7 +55,7 @@ withNats('README.md', (file) => {
         ['"/data"', JSON.stringify(folder)],
         ...names.map((name, i) => [`${name}:6222`, `127.0.0.1:${clusterPorts[i]}`])
       ].reduce((text, [from, to]) => {
-        if (!text.includes(from)) throw new Error(`README.md: no ${from}`)
+        if (!text.includes(from)) throw new Error(`operating.md: no ${from}`)
         return text.replace(from, to)
       }, blockIn('conf'))
     }

@@ -6,7 +6,7 @@
 const fs = require('fs')
 const test = require('tape')
 const { testFolder } = require('../../../test/helpers/folder')
-const { CopyIndex } = require('../lib/copy-index')
+const { CopyIndex } = require('../lib/pull/copy-index')
 const { openLog, closeLogs } = require('./helpers/jetstream')
 const { withServer, streamName } = require('./helpers/nats')
 const { pullOnce, recordsIn, recordsOn, request } = require('./helpers/pulling')

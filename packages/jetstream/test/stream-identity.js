@@ -3,8 +3,8 @@
 // Which answers of servers mean that a stream is another one: simulated ones, by a clock of their own.
 
 const test = require('tape')
-const { Connection } = require('../lib/connection')
-const { StreamIdentity, Behind } = require('../lib/stream-identity')
+const { Connection } = require('../lib/connection/connection')
+const { StreamIdentity, Behind } = require('../lib/connection/stream-identity')
 const { codeOf } = require('../../../test/helpers/reading')
 
 const TIMEOUT = 10_000

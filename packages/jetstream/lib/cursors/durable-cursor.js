@@ -1,0 +1,443 @@
+'use strict'
+
+// A named position in a stream: a durable consumer, which the servers keep. Several processes may hold it; each record is given to one of them, and
+// to another one if it is not committed in time. So a cursor that one process holds works as in a file, and one that several hold shares the work.
+//
+// Records are asked for in small numbers, by a request at a time: those that wait here count as given, and time passes for them, too.
+
+const { callbacks: { mustBeFunction, optional }, format, optionNames } = require('flumelog-random-access-file/blocks')
+const { streamRangeOf } = require('flumelog-random-access-file/parts')
+const errors = require('../errors')
+const { isDenied, REQUEST_TIMEOUT } = require('../connection/connection')
+
+/** Milliseconds for which a request for records waits at the server. */
+const EXPIRES = 5000
+/** Records of the first request; twice as many if they were done in less than a share of the time that they have, half as many after more. */
+const FIRST_SIZE = 1
+const MAX_SIZE = 64
+const SHORT = 1 / 16
+const LONG = 1 / 4
+/** Of the time that a record has until it is to be committed: after waiting here for so long, it is given back. */
+const STALE = 1 / 2
+/** Codes of an answer without a record: there is none now, until the request expired. */
+const NOTHING = 404
+const EXPIRED = 408
+/** Another answer; none; the connection has broken. */
+const OTHER = 1
+const SILENT = 0
+const DISCONNECTED = -1
+/** Requests that were not answered in time, and whose answers are still waited for. */
+const MAX_LATE = 16
+/** What else the server says when it gives no record now: as many are in flight as may be. */
+const FULL = /MaxAckPending/i
+
+const checkStreamNames = optionNames('stream of a cursor', ['live', 'limit', 'seqs', 'values'])
+const checkCommitNames = optionNames('commit', ['sync'])
+
+/**
+ * @typedef {object} Delivery
+ * @property {number} seq
+ * @property {Buffer} data
+ * @property {string} reply the subject that takes its acknowledgement
+ * @property {number} at when it was received
+ *
+ * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => Promise<void> }} Request
+ * @typedef {{ live: boolean, isOver: boolean, wake: () => void }} Reader
+ */
+
+class DurableCursor {
+  /**
+   * @param {import('../stream-log').StreamLog} log
+   * @param {string} name
+   * @param {import('./cursor-consumer').CursorOptions} options
+   */
+  constructor (log, name, options) {
+    this.log = log
+    this.connection = log.connection
+    this.name = name
+    this.options = options
+    /** Sequence of the last record that was committed, as far as is known here; undefined until it is open. @type {number | undefined} */
+    this.seq = undefined
+    /** Milliseconds that a record may take. */
+    this.commitWithin = 0
+    /** The request that is at the server. @type {Request | null} */
+    this.request = null
+    /** Of those that were not answered in time, oldest first. @type {import('@nats-io/transport-node').Subscription[]} */
+    this.late = []
+    /** Its end: whether there is nothing to be given now. @type {Promise<boolean> | null} */
+    this.requesting = null
+    this.size = FIRST_SIZE
+    /** When the records of the last request came. */
+    this.receivedAt = 0
+    /** Received, and not given yet. @type {Delivery[]} */
+    this.waiting = []
+    /** Given, and not committed, in the order in which they were given. @type {Delivery[]} */
+    this.given = []
+    /** The greatest sequence that was given. */
+    this.greatest = -1
+    /** @type {Set<Reader>} */
+    this.readers = new Set()
+    /** Settled when all commits are answered. @type {Promise<unknown>} */
+    this.commits = Promise.resolve()
+    /** Settled when the server has what was given back. @type {Promise<unknown>} */
+    this.returns = Promise.resolve()
+    /** @type {Promise<void> | null} */
+    this.closing = null
+    this.members = this.createMembers()
+    this.opening = this.open()
+    this.opening.catch(() => {})
+  }
+
+  async open () {
+    await new Promise((resolve, reject) => this.log.whenOpen(err => err ? reject(err) : resolve(undefined)))
+    // most programs have no cursors
+    const { openConsumer } = require('./cursor-consumer')
+    const { config, ack_floor: { stream_seq: seq } } = await openConsumer(this.connection, this.name, this.options)
+    this.commitWithin = Number(config.ack_wait) / 1e6
+    this.seq = seq === 0 ? -1 : seq
+    return this.seq
+  }
+
+  // Reading
+
+  /**
+   * @param {any} options
+   * @param {boolean} isBatched
+   * @returns {(abort: any, cb: (end: any, item?: any) => void) => void} a pull-stream source
+   */
+  source (options, isBatched) {
+    try {
+      checkStreamNames(options)
+      // the limit is an integer
+      streamRangeOf({ limit: options.limit }, 0)
+    } catch (err) {
+      return (abort, cb) => cb(abort || err)
+    }
+    const { live = false, limit = 0, seqs = true, values = true } = options
+    const { codec } = this.log
+    /** @type {Reader} */
+    const reader = { live, isOver: false, wake: () => {} }
+    // as a stream of a cursor in a file, it starts with what is not committed
+    if (this.readers.size === 0) this.waiting = this.takeAll()
+    this.readers.add(reader)
+    let left = limit > 0 ? limit : Infinity
+    const itemOf = (/** @type {Delivery} */ { seq, data }) => {
+      const value = values ? codec.valueOf(data, seq) : undefined
+      return seqs && values ? { seq, value } : values ? value : seq
+    }
+    const next = async () => {
+      const count = left === 0 ? 0 : await this.receive(reader)
+      if (count === 0) return null
+      const taken = this.waiting.splice(0, isBatched ? Math.min(left, count) : 1)
+      // before they are given: what cannot be decoded stays uncommitted
+      const items = taken.map(itemOf)
+      left -= taken.length
+      for (const delivery of taken) {
+        this.given.push(delivery)
+        this.greatest = Math.max(this.greatest, delivery.seq)
+      }
+      return isBatched ? items : items[0]
+    }
+    const finish = () => {
+      reader.isOver = true
+      reader.wake()
+      this.readers.delete(reader)
+      if (this.readers.size === 0) this.cancelRequest()
+    }
+    return (abort, cb) => {
+      if (abort) {
+        finish()
+        return cb(abort)
+      }
+      next().then((item) => {
+        if (item === null) finish()
+        process.nextTick(cb, item === null ? true : null, item ?? undefined)
+      }, (err) => {
+        finish()
+        process.nextTick(cb, this.closing === null ? this.log.refusal ?? err : true)
+      })
+    }
+  }
+
+  /**
+   * Waits for records that can be given.
+   * @param {Reader} reader
+   * @returns {Promise<number>} how many there are; 0: it ends
+   */
+  async receive (reader) {
+    await this.opening
+    await this.returns
+    const { deleted } = this.connection
+    const startedAt = performance.now()
+    for (;;) {
+      if (reader.isOver || this.closing !== null) return 0
+      // since they were received
+      const gone = this.waiting.filter(({ seq }) => deleted.has(seq))
+      if (gone.length > 0) {
+        this.waiting = this.waiting.filter(({ seq }) => !deleted.has(seq))
+        await this.acknowledge(gone)
+      }
+      if (this.waiting.length > 0 && performance.now() - this.waiting[0].at > this.commitWithin * STALE) {
+        this.giveBack(this.waiting)
+        await this.returns
+      }
+      if (this.waiting.length > 0) return this.waiting.length
+      this.requesting ??= this.askForMore(reader.live, startedAt).finally(() => { this.requesting = null })
+      const arrived = new Promise(resolve => { reader.wake = () => resolve(false) })
+      const isNothing = await Promise.race([arrived, this.requesting])
+      if (isNothing && !reader.live && this.waiting.length === 0) return 0
+    }
+  }
+
+  /**
+   * @param {boolean} isLive
+   * @param {number} startedAt when its reader asked
+   * @returns {Promise<boolean>} whether the server has nothing to give now
+   */
+  async askForMore (isLive, startedAt) {
+    const { connection, connection: { settings: { stream, timeout }, label } } = this
+    await connection.connected(isLive ? Infinity : startedAt + timeout)
+    this.adaptSize()
+    // to one for more than may be given, the server would not answer until others have committed
+    const batch = isLive ? this.size : Math.min(this.size, await this.countRoom())
+    if (batch <= 0) return true
+    // what nobody waits for would count as given
+    if (this.readers.size === 0 || this.closing !== null) return false
+    const sentAt = performance.now()
+    let code = SILENT
+    try {
+      code = await connection.attempt(() => this.sendRequest(batch, isLive))
+    } catch (err) {
+      if (isDenied(err)) throw connection.refused(err)
+      code = DISCONNECTED
+    }
+    const received = this.request?.received ?? 0
+    if (code === DISCONNECTED) this.request?.end(code)
+    this.request = null
+    if (connection.failure !== null) throw connection.failure
+    if (code === NOTHING || code === EXPIRED) return received === 0
+    if (received > 0) return false
+    // no answer, or the server that had the consumer is none any more; or it was deleted
+    if (code === SILENT) connection.leaveIfSilent(sentAt)
+    if (!isLive && performance.now() - startedAt > timeout) throw errors.serverUnreachable(label, timeout, null)
+    await connection.pause()
+    if (code > 0) await connection.ask(() => connection.manager.consumers.info(stream, this.name), isLive).catch((err) => { throw this.failureOf(err) })
+    return false
+  }
+
+  /** @returns {Promise<number>} how many records may be given now */
+  async countRoom () {
+    const { connection, connection: { manager, settings: { stream } } } = this
+    const { num_ack_pending: given, config } = await connection.ask(() => manager.consumers.info(stream, this.name)).catch((err) => { throw this.failureOf(err) })
+    return Number(config.max_ack_pending) - given
+  }
+
+  /**
+   * @param {number} batch records
+   * @param {boolean} isLive
+   * @returns {Promise<number>} the code with which it ends
+   */
+  sendRequest (batch, isLive) {
+    const { connection, connection: { settings: { stream }, nats } } = this
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${this.name}`
+    const ended = new Promise((resolve, reject) => {
+      const inbox = connection.createInbox()
+      // without it, the server gives nothing more to this request
+      const subscription = nats.subscribe(inbox, { callback: (err, message) => err ? refuse(err) : this.onmessage(message, request) })
+      const refuse = (/** @type {Error} */ err) => {
+        reject(err)
+        request.end(OTHER)
+      }
+      connection.refusals.once(`publish ${subject}`, refuse)
+      const stopWaiting = () => {
+        clearTimeout(timer)
+        connection.refusals.off(`publish ${subject}`, refuse)
+      }
+      const timer = setTimeout(() => request.end(SILENT), (isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
+      /** @type {Request} */
+      const request = {
+        missing: batch,
+        received: 0,
+        end: (code) => {
+          stopWaiting()
+          // an answer that is late is taken, too
+          if (code === SILENT) this.keepLate(subscription)
+          else if (!subscription.isClosed()) subscription.unsubscribe()
+          resolve(code)
+        },
+        cancel: async () => {
+          // the server answers at once; what it gives to nobody counts as given, too
+          if (!isLive) {
+            await ended
+            return
+          }
+          stopWaiting()
+          resolve(EXPIRED)
+          await connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
+        }
+      }
+      this.request = request
+      const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
+      nats.publish(subject, JSON.stringify(query), { reply: inbox })
+    })
+    return ended
+  }
+
+  /** Nobody waits for records any more: those that are on their way count as given. */
+  cancelRequest () {
+    if (this.request !== null) this.returns = settled([this.returns, this.request.cancel()])
+  }
+
+  /** @param {import('@nats-io/transport-node').Subscription} subscription which a server that hangs for days must not make more and more of */
+  keepLate (subscription) {
+    this.late.push(subscription)
+    if (this.late.length > MAX_LATE) this.endLate(1)
+  }
+
+  /** @param {number} count of subscriptions, the oldest ones */
+  endLate (count) {
+    for (const subscription of this.late.splice(0, count)) if (!subscription.isClosed()) subscription.unsubscribe()
+  }
+
+  /** @param {any} err @returns {Error} */
+  failureOf (err) {
+    const { connection: { failure, label } } = this
+    return failure ?? (err.code === 'flumelog:unreachable' || isDenied(err.cause) ? err : errors.cursorLost(label, this.name, err))
+  }
+
+  adaptSize () {
+    if (this.receivedAt === 0) return
+    const took = performance.now() - this.receivedAt
+    if (took < this.commitWithin * SHORT) this.size = Math.min(this.size * 2, MAX_SIZE)
+    else if (took > this.commitWithin * LONG) this.size = Math.max(1, Math.floor(this.size / 2))
+    this.receivedAt = 0
+  }
+
+  /**
+   * @param {import('@nats-io/transport-node').Msg} message
+   * @param {Request} request of which it is an answer
+   */
+  onmessage ({ data, reply, headers }, request) {
+    // one without a reply subject says that there is nothing more, or why not
+    if (!reply) return request.end(FULL.test(headers?.description ?? '') ? NOTHING : headers?.code || OTHER)
+    // $JS.ACK…<how often>.<sequence>.<number>.<time>.<pending>, and one more if the server names its domain
+    const tokens = reply.split('.')
+    const seq = Number(tokens[tokens.length > 9 ? 7 : 5])
+    const delivery = { seq, data: Buffer.from(data.buffer, data.byteOffset, data.length), reply, at: performance.now() }
+    this.waiting.push(delivery)
+    this.receivedAt = delivery.at
+    request.received++
+    if (--request.missing === 0) request.end(EXPIRED)
+    for (const { wake } of this.readers) wake()
+  }
+
+  // Committing
+
+  /**
+   * @param {number} seq
+   * @param {any} options
+   * @param {any} [callback]
+   */
+  commit (seq, options, callback) {
+    const cb = optional(typeof options === 'function' ? options : callback) ?? noop
+    const { log: { filename } } = this
+    try {
+      if (typeof options !== 'function') checkCommitNames(options ?? {})
+      if (this.closing !== null || this.log.refusal !== null) throw errors.closed(filename)
+      if (!Number.isSafeInteger(seq)) throw errors.invalid(`commit takes the seq of a record; it is ${format(seq)}`)
+      if (seq > this.greatest) throw errors.invalid(`${filename}: the cursor '${this.name}' has not given the record ${seq} in this process`)
+    } catch (err) {
+      return process.nextTick(cb, err)
+    }
+    const index = this.given.findIndex(delivery => delivery.seq === seq)
+    const acknowledged = this.acknowledge(this.given.splice(0, index + 1))
+    const { commits } = this
+    this.commits = settled([commits, acknowledged])
+    this.commits.then(() => acknowledged).then(() => {
+      this.seq = Math.max(Number(this.seq), seq)
+      process.nextTick(cb, null)
+    }, err => process.nextTick(cb, this.log.refusal ?? err))
+  }
+
+  /** @param {Delivery[]} deliveries which are not given again then */
+  async acknowledge (deliveries) {
+    await Promise.all(deliveries.map(delivery => this.connection.ask(() => this.acknowledgeOne(delivery))))
+  }
+
+  /** @param {Delivery} delivery */
+  async acknowledgeOne ({ seq, reply }) {
+    const { nats, manager, settings: { stream } } = this.connection
+    try {
+      await nats.request(reply, '+ACK', { timeout: REQUEST_TIMEOUT })
+    } catch (err) {
+      const { delivered } = await manager.consumers.info(stream, this.name)
+      // a server that was killed may not know that it has given the record: it gives it again, and answers no acknowledgement until then
+      if (delivered.stream_seq >= seq) throw err
+    }
+  }
+
+  /** @returns {Delivery[]} all that is not committed, in the order of the stream, as if it had not been given */
+  takeAll () {
+    const all = [...this.given.splice(0), ...this.waiting.splice(0)]
+    return all.sort((a, b) => a.seq - b.seq)
+  }
+
+  /** @param {Delivery[]} deliveries which others may have at once, in this order; the array is empty then */
+  giveBack (deliveries) {
+    const { connection, connection: { nats } } = this
+    // what is lost is given again later
+    const returned = deliveries.splice(0).map(({ reply }) => connection.attempt(() => nats.request(reply, '-NAK', { timeout: REQUEST_TIMEOUT })))
+    if (returned.length > 0) this.returns = settled([this.returns, ...returned])
+  }
+
+  // Ends
+
+  /** @returns {Promise<void>} settled when all commits are answered, and what is left is given to others */
+  close () {
+    this.closing ??= this.finish()
+    return this.closing
+  }
+
+  async finish () {
+    await this.commits
+    for (const { wake } of this.readers) wake()
+    this.cancelRequest()
+    await this.returns
+    this.endLate(Infinity)
+    this.giveBack(this.takeAll())
+    await this.returns
+    this.log.forgetCursor(this)
+  }
+
+  /** @returns {any} the members that callers have */
+  createMembers () {
+    const cursor = this
+    return {
+      name: this.name,
+      get seq () { return cursor.seq },
+      stream: (/** @type {any} */ options) => this.source(options ?? {}, false),
+      batches: (/** @type {any} */ options) => this.source(options ?? {}, true),
+      commit: (/** @type {number} */ seq, /** @type {any} */ options, /** @type {any} */ cb = undefined) => this.commit(seq, options, cb),
+      onReady: (/** @type {any} */ cb) => {
+        mustBeFunction('the callback', cb)
+        this.opening.then(seq => process.nextTick(cb, null, seq), err => process.nextTick(cb, err))
+      },
+      close: (/** @type {any} */ cb) => {
+        const done = optional(cb) ?? noop
+        this.close().then(() => process.nextTick(done, null))
+      }
+    }
+  }
+}
+
+/**
+ * @param {Array<Promise<unknown>>} promises
+ * @returns {Promise<void>} settled when all of them are; without their outcomes, in which those of all calls before would be
+ */
+async function settled (promises) {
+  await Promise.allSettled(promises)
+}
+
+function noop () {}
+
+module.exports = { DurableCursor }

@@ -1,0 +1,171 @@
+'use strict'
+
+// Reads records by their sequence. Any server that stores the stream may answer, and one that lags behind lacks the last records: so it is
+// the leader that decides whether a record is missing.
+
+const { format } = require('flumelog-random-access-file/blocks')
+const errors = require('../errors')
+const { directGet } = require('./direct-get')
+const { Behind } = require('../connection/stream-identity')
+
+/** Bytes that a server sends per request. */
+const MAX_BYTES = 1024 * 1024
+/** The most messages per request. */
+const MAX_MESSAGES = 1024
+/** Sequences that `previous` looks at first. */
+const FIRST_WINDOW = 16
+const MAX_WINDOW = 65536
+
+/** @typedef {import('./direct-get').Message} Message */
+
+class Reader {
+  /** @param {import('../connection/connection').Connection} connection that is open */
+  constructor (connection) {
+    this.connection = connection
+    this.label = connection.label
+    this.stream = connection.settings.stream
+    /** What the server said last. @type {import('@nats-io/jetstream').StreamState | null} */
+    this.state = null
+  }
+
+  /**
+   * Asks the leader where the stream ends.
+   * @param {boolean} [isPatient]
+   * @param {Partial<import('@nats-io/jetstream').StreamInfoRequestOptions>} [options]
+   * @returns {Promise<import('@nats-io/jetstream').StreamState>}
+   */
+  async refresh (isPatient, options) {
+    const { connection } = this
+    const { state } = await connection.ask(() => connection.identity.info(options), isPatient)
+    this.state = state
+    return state
+  }
+
+  /**
+   * All records in a range that ends where the stream ends, or before.
+   * @param {number} first sequence, at least 1
+   * @param {number} last sequence
+   * @param {boolean} [isPatient] whether to wait for a server for as long as it takes
+   * @returns {Promise<{ records: Message[], next: number }>} no record is between `last` and `next`
+   */
+  async range (first, last, isPatient) {
+    const { connection } = this
+    /** @type {Message[]} */
+    const records = []
+    let from = first
+    while (from <= last) {
+      const query = { seq: from, batch: Math.min(last - from + 1, MAX_MESSAGES), max_bytes: MAX_BYTES }
+      let messages = await connection.ask(() => directGet(connection, query, last), isPatient)
+      if (messages.length === 0) {
+        const message = await this.nextByLeader(from, last, isPatient)
+        if (message === null) break
+        messages = [message]
+      }
+      const newest = messages[messages.length - 1]
+      connection.identity.note({ seq: newest.seq, time: newest.time.getTime(), subject: null })
+      for (const message of messages) {
+        if (message.seq > last) return { records: connection.deleted.leaveOut(records), next: message.seq }
+        records.push(message)
+        from = message.seq + 1
+      }
+    }
+    return { records: connection.deleted.leaveOut(records), next: last + 1 }
+  }
+
+  /**
+   * @param {number} from sequence
+   * @param {number} known sequence up to which the stream is known to reach
+   * @param {boolean} [isPatient]
+   * @returns {Promise<Message | null>} the first message from there on, as the leader knows it
+   */
+  async nextByLeader (from, known, isPatient) {
+    const { connection, connection: { manager }, stream } = this
+    const message = await connection.ask(async () => {
+      // a leader that was elected just now may have to catch up
+      const { state } = await connection.streamInfo()
+      if (state.last_seq < known) throw new Behind()
+      const found = await manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
+      if (found === null && connection.identity.isReplicated && await connection.hasMessage(from, Infinity)) throw new Behind()
+      return found
+    }, isPatient)
+    return message === null ? null : this.messageOf(message)
+  }
+
+  /** @param {import('@nats-io/jetstream').StoredMsg} message @returns {Message} */
+  messageOf ({ seq, data, time, subject, header }) {
+    return { seq, data: this.connection.recordOf(data, () => ({ seq, time: time.getTime(), subject })), time, headers: header }
+  }
+
+  /**
+   * @param {number} seq up to the last one
+   * @param {number} last sequence that is known
+   * @returns {Promise<Message | null>} null: it was deleted
+   */
+  async get (seq, last) {
+    const { connection, connection: { manager }, stream } = this
+    if (connection.deleted.has(seq)) return null
+    const found = await connection.ask(() => manager.direct.getMessage(stream, { seq }))
+    if (found !== null) return this.messageOf(found)
+    return this.nextByLeader(seq, last).then(message => message?.seq === seq ? message : null)
+  }
+
+  /**
+   * @param {number} from sequence
+   * @param {number} last sequence that is known
+   * @returns {Promise<Message | null>} the first record from there on
+   */
+  async next (from, last) {
+    if (from > last) return null
+    const { records, next } = await this.range(from, from)
+    if (records.length > 0) return records[0]
+    return next > last ? null : this.next(Math.max(next, from + 1), last)
+  }
+
+  /**
+   * @param {number} seq after it
+   * @returns {Promise<Message | null>} the record before it
+   */
+  async previous (seq) {
+    let window = FIRST_WINDOW
+    let first = 0
+    for (let last = seq - 1; last >= 1; last -= window, window = Math.min(window * 2, MAX_WINDOW)) {
+      const { records } = await this.range(Math.max(1, last - window + 1), last)
+      const record = records.at(-1)
+      if (record !== undefined) return record
+      // what is purged is not looked through
+      if (first === 0) first = Math.max((await this.refresh()).first_seq, 1)
+      if (last - window < first) return null
+    }
+    return null
+  }
+
+  /**
+   * @param {Date} time
+   * @param {number} last sequence that is known
+   * @returns {Promise<Message | null>} the first record that was stored at this time or later, by the server's clock
+   */
+  async since (time, last) {
+    const { connection } = this
+    return connection.ask(async () => {
+      const [message] = await directGet(connection, { start_time: time.toISOString(), batch: 1 })
+      if (message !== undefined) return connection.deleted.has(message.seq) ? this.next(message.seq + 1, last) : message
+      // this server has none; it may lag behind
+      const newest = await this.previous(last + 1)
+      if (newest !== null && newest.time >= time) throw new Behind()
+      return null
+    })
+  }
+}
+
+/**
+ * @param {Reader} reader
+ * @param {number} seq that a caller gave
+ * @param {number} last sequence that is known
+ * @returns {Error | null} why there can be no record
+ */
+function problemOf ({ label }, seq, last) {
+  if (!Number.isInteger(seq) || seq < 0) return errors.invalid(`seq must be the sequence of a record, an integer of 0 or more; it is ${format(seq)}`)
+  return seq === 0 || seq > last ? errors.notFound(label, seq, `there is no record ${seq}; the last one is ${last}`) : null
+}
+
+module.exports = { Reader, problemOf }
