@@ -4,7 +4,7 @@
 
 const fs = require('fs')
 const path = require('path')
-const { PAGE, VENDOR, fileOf } = require('./lib/assets')
+const { PAGE, VENDOR, fileOf } = require('./lib/http/assets')
 
 const vendored = path.join(PAGE, 'vendor')
 fs.rmSync(vendored, { recursive: true, force: true })

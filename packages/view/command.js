@@ -2,4 +2,4 @@
 
 // The command of this package, for `flumelog`.
 
-module.exports = { commands: { view: require('./lib/view-command') } }
+module.exports = { commands: { view: require('./lib/commands/view-command') } }

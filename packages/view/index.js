@@ -5,7 +5,7 @@
 
 // Shows a log in a browser: a handler of requests, to be mounted in any server.
 
-const { Handler } = require('./lib/handler')
+const { Handler } = require('./lib/http/handler')
 
 /**
  * @typedef {import('./lib/types').ViewOptions} ViewOptions

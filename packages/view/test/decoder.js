@@ -11,7 +11,7 @@ const msgpack = require('@msgpack/msgpack')
 const FlumeLog = require('flumelog-random-access-file')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
-const { Decoder, lineOf } = require('../lib/decoder')
+const { Decoder, lineOf } = require('../lib/decoding/decoder')
 const { newFile } = require('../../../test/helpers/folder')
 
 /** An ES module. @type {any} */
@@ -125,7 +125,7 @@ test('any bytes are shown in any encoding, in one line, within a bounded time', 
 test('nested lengths, each as large as what is left of a record, take no memory for items that are not there', (t) => {
   // in a process of its own, which could not survive them
   const program = `
-    const { Decoder } = require(${JSON.stringify(require.resolve('../lib/decoder'))})
+    const { Decoder } = require(${JSON.stringify(require.resolve('../lib/decoding/decoder'))})
     for (const [encoding, type] of [['msgpack', 0xdd], ['msgpack', 0xdf], ['cbor', 0x9a], ['cbor', 0xba]]) {
       const data = Buffer.alloc(1e6)
       for (let at = 0; at < 5 * 199; at += 5) {

@@ -10,9 +10,9 @@ const { makeLog, overwrite } = require('../../../test/helpers/logs')
 const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { promises } = require('../../../test/helpers/promises')
 const { viewOf } = require('./helpers/view')
-const { Decoder } = require('../lib/decoder')
-const { Rows } = require('../lib/rows')
-const { ViewedLog } = require('../lib/viewed-log')
+const { Decoder } = require('../lib/decoding/decoder')
+const { Rows } = require('../lib/log/rows')
+const { ViewedLog } = require('../lib/log/viewed-log')
 
 /** All rows of a list, page after page. */
 async function allRows (rows, { reverse, deleted, count, from }) {

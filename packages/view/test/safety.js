@@ -10,8 +10,8 @@ const { promises } = require('../../../test/helpers/promises')
 const { newFile, testFolder } = require('../../../test/helpers/folder')
 const { isNode } = require('../../../test/helpers/runtime')
 const { thorough } = require('../../../test/helpers/thorough')
-const { Handler } = require('../lib/handler')
-const { startServer } = require('../lib/server')
+const { Handler } = require('../lib/http/handler')
+const { startServer } = require('../lib/http/server')
 const { ask, viewOf } = require('./helpers/view')
 
 const REQUESTS = thorough ? 10000 : 3000

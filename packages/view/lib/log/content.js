@@ -3,8 +3,8 @@
 // All of one record, as a download.
 
 const { isUtf8 } = require('buffer')
-const errors = require('./errors')
-const { textOf } = require('./decoder')
+const errors = require('../errors')
+const { textOf } = require('../decoding/decoder')
 const { MAX_READ } = require('./filtered')
 
 /**

@@ -3,7 +3,7 @@
 // The parameters of a request.
 
 const { format } = require('flumelog-random-access-file/blocks')
-const errors = require('./errors')
+const errors = require('../errors')
 
 class Parameters {
   /** @param {URLSearchParams} search */

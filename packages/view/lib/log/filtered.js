@@ -14,7 +14,7 @@ const MAX_READ = 16 * 1024 * 1024
 /** @typedef {import('flumelog-random-access-file/blocks').Stored} Stored */
 /**
  * @typedef {import('./rows').Rows} Rows
- * @typedef {import('./events').EventStream} EventStream
+ * @typedef {import('../http/events').EventStream} EventStream
  */
 
 /**
@@ -39,7 +39,7 @@ const MAX_READ = 16 * 1024 * 1024
  * @param {FilterQuery} query
  * @param {Scanned} scanned is kept up to date
  * @param {() => void | Promise<void>} [onBlocks] called now and then
- * @returns {AsyncGenerator<{ record: Stored, decoded: import('./decoder').Decoded, data: Buffer }, void, void>}
+ * @returns {AsyncGenerator<{ record: Stored, decoded: import('../decoding/decoder').Decoded, data: Buffer }, void, void>}
  */
 async function * filtered (rows, { q, from, until = null, reverse = false, encoding, signal }, scanned, onBlocks = () => {}) {
   const { log } = rows

@@ -4,7 +4,7 @@
 
 const { timingSafeEqual, createHash } = require('crypto')
 const { format } = require('flumelog-random-access-file/blocks')
-const errors = require('./errors')
+const errors = require('../errors')
 
 /** @typedef {import('http').IncomingMessage} Request */
 

@@ -7,7 +7,7 @@ const { countAll } = require('./scan-progress')
 
 /**
  * @typedef {import('./rows').Rows} Rows
- * @typedef {import('./events').EventStream} EventStream
+ * @typedef {import('../http/events').EventStream} EventStream
  */
 
 /**

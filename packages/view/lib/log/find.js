@@ -4,9 +4,9 @@
 
 const { format, shorten } = require('flumelog-random-access-file/blocks')
 const { filterOf, finder, parseDate, parseFilter, quoted, searchJson } = require('flumelog-random-access-file/json')
-const errors = require('./errors')
+const errors = require('../errors')
 const { offsetOf } = require('./rows')
-const { timeOfDate } = require('./times')
+const { timeOfDate } = require('../decoding/times')
 
 /** @typedef {import('./rows').Rows} Rows */
 

@@ -3,7 +3,7 @@
 // Blocks as a map shows them, and one block byte by byte.
 
 const { checksumOf, chunk, endOfRecords, findProblem, frameProblem, isHole, layout, noCounts, recordsOf, storedChecksum, tally } = require('flumelog-random-access-file/blocks')
-const errors = require('./errors')
+const errors = require('../errors')
 
 /** Characters of a record in a block. */
 const MAX_LINE = 100

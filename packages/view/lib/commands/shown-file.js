@@ -5,7 +5,7 @@
 const FlumeLog = require('flumelog-random-access-file')
 const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const { close } = require('flumelog-random-access-file/command')
-const { Handler } = require('./handler')
+const { Handler } = require('../http/handler')
 
 /** Bytes: what is looked at again, as when the reader scrolls back, need not be read again. */
 const CACHE_SIZE = 16 * 1024 * 1024
@@ -13,8 +13,8 @@ const CACHE_SIZE = 16 * 1024 * 1024
 class ShownFile {
   /**
    * @param {string} file
-   * @param {import('./types').ViewOptions} options
-   * @param {import('./handler').AllTurns} [turns] those of all logs of a list
+   * @param {import('../types').ViewOptions} options
+   * @param {import('../http/handler').AllTurns} [turns] those of all logs of a list
    */
   constructor (file, options, turns) {
     this.file = file

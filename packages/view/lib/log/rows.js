@@ -4,8 +4,8 @@
 
 const { chunk, dataOf, recordsOf, startOfLarge } = require('flumelog-random-access-file/blocks')
 const { finder } = require('flumelog-random-access-file/json')
-const errors = require('./errors')
-const { lineOf, textOf } = require('./decoder')
+const errors = require('../errors')
+const { lineOf, textOf } = require('../decoding/decoder')
 const { codeOf } = require('./viewed-log')
 
 /** Blocks that one answer looks into: a log may have any number in which nothing is left. */
@@ -57,7 +57,7 @@ const SAMPLE_BYTES = 4 * 1024 * 1024
 class Rows {
   /**
    * @param {import('./viewed-log').ViewedLog} log
-   * @param {import('./decoder').Decoder} decoder
+   * @param {import('../decoding/decoder').Decoder} decoder
    */
   constructor (log, decoder) {
     this.log = log
@@ -176,7 +176,7 @@ class Rows {
 
   /**
    * @param {Stored} record that is not deleted
-   * @param {import('./decoder').Decoded} decoded
+   * @param {import('../decoding/decoder').Decoded} decoded
    * @param {Buffer} data
    * @param {Shown} shown
    * @returns {Row}
@@ -200,7 +200,7 @@ class Rows {
    * @param {Stored} record
    * @param {number} most bytes
    * @param {string | null} [encoding]
-   * @returns {Promise<{ data: Buffer, decoded: import('./decoder').Decoded }>}
+   * @returns {Promise<{ data: Buffer, decoded: import('../decoding/decoder').Decoded }>}
    */
   async read (record, most, encoding = this.decoder.encoding) {
     const data = (await this.dataOf(record, most)).subarray(0, most)
@@ -296,7 +296,7 @@ function itemsOf (block, { from, reverse, deleted, blockSize }) {
 }
 
 /**
- * @param {import('./decoder').Decoded} decoded
+ * @param {import('../decoding/decoder').Decoded} decoded
  * @param {string[][]} columns paths
  * @returns {Array<string | null>} JSON, as it is written; null: there is no value
  */

@@ -6,8 +6,8 @@ const fs = require('fs')
 const path = require('path')
 const { choiceOption, codeOf, ENCODING_ALIASES, fileName, helpText, InvalidArgumentError, stopped, UserError, writeStderr } = require('flumelog-random-access-file/command')
 const { openBrowser } = require('./browser')
-const { LogList } = require('./log-list')
-const { startServer } = require('./server')
+const { LogList } = require('../http/log-list')
+const { startServer } = require('../http/server')
 const { ShownFile } = require('./shown-file')
 
 /**
@@ -86,7 +86,7 @@ function fileNames (text, before = []) {
 
 /**
  * @param {string} name of a module, from the current directory
- * @returns {Promise<import('./types').ReadCodec>}
+ * @returns {Promise<import('../types').ReadCodec>}
  */
 async function loadCodec (name) {
   const file = path.resolve(name)

@@ -6,14 +6,14 @@ const fs = require('fs')
 const path = require('path')
 const { explain, realPath } = require('flumelog-random-access-file/command')
 const { assetOf } = require('./assets')
-const errors = require('./errors')
+const errors = require('../errors')
 const { newTurns } = require('./handler')
-const { cursorsOf } = require('./numbers')
+const { cursorsOf } = require('../log/numbers')
 const { JSON_TYPE, prepare, sendAsset, sendError, writeHead } = require('./responses')
 const { mustBeFromHere, mustBeShort, mustHaveToken } = require('./safety')
-const { ShownFile } = require('./shown-file')
+const { ShownFile } = require('../commands/shown-file')
 const { Turns } = require('./turns')
-const { codeOf } = require('./viewed-log')
+const { codeOf } = require('../log/viewed-log')
 
 /** Each has files that are open, and a cache. */
 const MAX_LOGS = 100
@@ -30,7 +30,7 @@ const BESIDE = /\.(meta|cursor-[\w-]+|unfinished|offset-map|cut-\d+|new)(\.|$)/
 class LogList {
   /**
    * @param {string[]} names of logs, and of folders
-   * @param {import('./types').ViewOptions & { token: string, hosts: string[] }} options
+   * @param {import('../types').ViewOptions & { token: string, hosts: string[] }} options
    */
   constructor (names, options) {
     this.names = [...new Set(names.map(name => path.resolve(name)))]

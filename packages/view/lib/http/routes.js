@@ -3,25 +3,25 @@
 // The JSON interface of the page, which README.md describes.
 
 const { filterOf } = require('flumelog-random-access-file/json')
-const errors = require('./errors')
-const { findAt, findTime, findValue } = require('./find')
-const { summaries, wholeBlock } = require('./blocks')
+const errors = require('../errors')
+const { findAt, findTime, findValue } = require('../log/find')
+const { summaries, wholeBlock } = require('../log/blocks')
 const { EventStream } = require('./events')
-const { sendContent } = require('./content')
-const { sendExport } = require('./export')
-const { sendFiltered } = require('./filtered')
-const { newsSince } = require('./live')
-const { sendNumbers } = require('./numbers')
-const { overviewOf } = require('./overview')
-const { pathsOf } = require('./paths')
-const { sendVerified } = require('./verify')
+const { sendContent } = require('../log/content')
+const { sendExport } = require('../log/export')
+const { sendFiltered } = require('../log/filtered')
+const { newsSince } = require('../log/live')
+const { sendNumbers } = require('../log/numbers')
+const { overviewOf } = require('../log/overview')
+const { pathsOf } = require('../decoding/paths')
+const { sendVerified } = require('../log/verify')
 
 const MAX_ROWS = 200
 const MAX_BLOCKS = 1024
 const MAX_COLUMNS = 20
 
 /**
- * @typedef {import('./rows').Rows} Rows
+ * @typedef {import('../log/rows').Rows} Rows
  * @typedef {import('./parameters').Parameters} Parameters
  * @typedef {import('http').ServerResponse} ServerResponse
  *

@@ -9,7 +9,7 @@ const { promisify } = require('util')
 
 const gzip = promisify(zlib.gzip)
 
-const PAGE = path.join(__dirname, '..', 'page')
+const PAGE = path.join(__dirname, '..', '..', 'page')
 
 /** Content types of the files that are served; no others are. @type {Record<string, string>} */
 const TYPES = {
@@ -67,7 +67,7 @@ function vendorFile (name) {
  * @returns {string}
  */
 function fileOf (name) {
-  return path.join(__dirname, '../../../node_modules', name)
+  return path.join(__dirname, '../../../../node_modules', name)
 }
 
 module.exports = { assetOf, fileOf, PAGE, VENDOR }

@@ -10,7 +10,7 @@ const INTERVAL = 100
 /** Tells how far a scan is, at most ten times per second. */
 class ScanProgress {
   /**
-   * @param {import('./events').EventStream} events
+   * @param {import('../http/events').EventStream} events
    * @param {{ from: number, to: number }} range where the scan starts and ends
    */
   constructor (events, { from, to }) {
@@ -40,7 +40,7 @@ class ScanProgress {
 
 /**
  * @param {import('./viewed-log').ViewedLog} log
- * @param {import('./events').EventStream} events
+ * @param {import('../http/events').EventStream} events
  * @param {(block: import('flumelog-random-access-file/blocks').Block) => void | Promise<void>} onBlock called with each block
  * @returns {Promise<{ counts: ReturnType<typeof noCounts>, corrupt: number }>} of the records in valid blocks; corrupt: blocks
  */

@@ -2,10 +2,10 @@
 
 // What a view answers, besides what it streams.
 
-const errors = require('./errors')
+const errors = require('../errors')
 const { assetOf } = require('./assets')
 const { HEADERS } = require('./safety')
-const { codeOf } = require('./viewed-log')
+const { codeOf } = require('../log/viewed-log')
 
 /**
  * @typedef {import('http').IncomingMessage} Request

@@ -3,8 +3,8 @@
 // What is filtered, as a download.
 
 const { cellText, finder, rowOf } = require('flumelog-random-access-file/json')
-const errors = require('./errors')
-const { written } = require('./events')
+const errors = require('../errors')
+const { written } = require('../http/events')
 const { MAX_READ, filtered, nothingScanned } = require('./filtered')
 
 /** Bytes that are written at a time. */
@@ -52,7 +52,7 @@ async function sendExport (rows, response, { q, format, fields, raw, skipCorrupt
 }
 
 /**
- * @param {import('./decoder').Decoded} decoded
+ * @param {import('../decoding/decoder').Decoded} decoded
  * @param {Buffer} data
  * @returns {string} what is not JSON becomes a string
  */
@@ -63,7 +63,7 @@ function jsonLine ({ json, text }, data) {
 /**
  * @param {string[]} fields paths; none: the whole record
  * @param {boolean} raw whether cells are as they are in the records
- * @returns {(decoded: import('./decoder').Decoded, data: Buffer, seq: number, time: number | null) => string}
+ * @returns {(decoded: import('../decoding/decoder').Decoded, data: Buffer, seq: number, time: number | null) => string}
  */
 function csvLineOf (fields, raw) {
   const cell = raw ? (/** @type {string | null} */ text) => text : guarded

@@ -3,21 +3,21 @@
 // Answers the requests of a viewer: who may ask, which file or which answer, and how much at a time.
 
 const { format, optionNames } = require('flumelog-random-access-file/blocks')
-const errors = require('./errors')
-const { Decoder } = require('./decoder')
+const errors = require('../errors')
+const { Decoder } = require('../decoding/decoder')
 const { written } = require('./events')
 const { Parameters } = require('./parameters')
 const { ANSWERS, SCANS } = require('./routes')
 const { JSON_TYPE, prepare, sendAsset, sendError, writeHead } = require('./responses')
-const { Rows } = require('./rows')
+const { Rows } = require('../log/rows')
 const { LOOPBACK, mustBeFromHere, mustBeShort, mustHaveToken } = require('./safety')
 const { Turns } = require('./turns')
-const { ViewedLog } = require('./viewed-log')
+const { ViewedLog } = require('../log/viewed-log')
 
 /**
  * @typedef {import('http').IncomingMessage} Request
  * @typedef {import('http').ServerResponse} Response
- * @typedef {import('./types').ViewOptions} ViewOptions
+ * @typedef {import('../types').ViewOptions} ViewOptions
  */
 
 const checkNames = optionNames('view', ['prefix', 'token', 'hosts', 'encoding', 'codec', 'time', 'maxScans'])

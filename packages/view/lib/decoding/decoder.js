@@ -6,7 +6,7 @@
 const { isUtf8 } = require('buffer')
 const { format, shorten } = require('flumelog-random-access-file/blocks')
 const json = require('flumelog-random-access-file/json')
-const errors = require('./errors')
+const errors = require('../errors')
 const { closedStart } = require('./json-start')
 const { packingOf, unpack } = require('./packing')
 const { timeIn } = require('./times')
@@ -38,7 +38,7 @@ const CONTROLS = /(?![\t\n\r])\p{Cc}/u
  * @property {string} [json] the same as JSON; a record that is JSON as it is written
  * @property {string} [start] of JSON that was cut: its complete members, as JSON
  * @property {string} [text] if it is text
- * @typedef {import('./types').ReadCodec} ReadCodec
+ * @typedef {import('../types').ReadCodec} ReadCodec
  */
 
 class Decoder {

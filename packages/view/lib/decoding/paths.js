@@ -10,7 +10,7 @@ const MAX_PATHS = 60
 const KEY = /^[^\s()"=<>!~.,'][^\s()"=<>!~.,]*$/
 
 /**
- * @param {import('./rows').Rows} rows
+ * @param {import('../log/rows').Rows} rows
  * @param {string | null} encoding
  * @returns {Promise<string[]>} of the last records; the most frequent ones first
  */
