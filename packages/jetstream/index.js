@@ -5,7 +5,7 @@
 
 // A log in a stream of NATS JetStream, on as many machines as there are: the interface of a log in a file.
 
-const { CopiedLog, onAbort } = require('flumelog-random-access-file/blocks')
+const { CopiedLog } = require('flumelog-random-access-file/blocks')
 const { envelope } = require('./lib/envelope')
 const { mirrorSettingsOf } = require('./lib/mirror/mirror-options')
 const { settingsOf } = require('./lib/options')
@@ -120,9 +120,7 @@ async function mirror (log, target, options = {}) {
   settings.signal?.throwIfAborted()
   // loaded then: most programs mirror nothing
   const { Mirror } = require('./lib/mirror/mirror')
-  const mirroring = new Mirror(mirrored, settings)
-  const stopListening = onAbort(settings.signal, () => mirroring.stop(settings.signal?.reason))
-  return mirroring.run().finally(stopListening)
+  return new Mirror(mirrored, settings).run()
 }
 
 /**

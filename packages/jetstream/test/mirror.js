@@ -174,6 +174,16 @@ withServer('a mirror', (shared) => {
     await log.close()
   })
 
+  test('a mirror is stopped by a signal whatever its reason is', async (t) => {
+    const log = await openLog(testFolder(t)('log'), ['a'])
+    for (const reason of [null, 0]) {
+      const stop = new AbortController()
+      const running = mirror(log.log, targetOf(), { signal: stop.signal, onProgress: () => stop.abort(reason) })
+      t.equal(await running.then(() => 'it has ended', err => err), reason)
+    }
+    await log.close()
+  })
+
   test('a second mirror of one log object into the same stream is refused, and the first one goes on', async (t) => {
     const log = await openLog(testFolder(t)('log'), ['a'])
     const target = targetOf()

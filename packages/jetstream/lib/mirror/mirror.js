@@ -5,7 +5,7 @@
 // Each message names its record, and each batch states the sequence of the last message in the stream: so of two mirrors, or of two attempts,
 // one fails, and asks the stream where it ends. The last message there says which record is the next.
 
-const { callbacks: { promised } } = require('flumelog-random-access-file/blocks')
+const { callbacks: { promised }, onAbort } = require('flumelog-random-access-file/blocks')
 const errors = require('../errors')
 const { Connection } = require('../connection/connection')
 const { match } = require('./mirror-match')
@@ -63,9 +63,10 @@ class Mirror {
     this.wake = () => {}
   }
 
-  /** @returns {Promise<Mirrored>} when all is mirrored, and `live` is off. Rejects with the reason if it is stopped */
+  /** @returns {Promise<Mirrored>} when all is mirrored, and `live` is off. Rejects with the reason of the signal if that is aborted */
   async run () {
-    const { log, connection, target, settings } = this
+    const { log, connection, target, settings, settings: { signal } } = this
+    const stopListening = onAbort(signal, () => this.stop(errors.closed(target.label)))
     const unlisten = log.log.onCompact(() => this.moved())
     /** @type {NodeJS.Timeout | undefined} */
     let timer
@@ -85,9 +86,10 @@ class Mirror {
       await this.mirrorAll()
       return this.counts()
     } catch (err) {
-      throw connection.failure ?? log.refusal ?? (isMissing(err) ? errors.mirrorDeleted(target.label, /** @type {Error} */ (err)) : err)
+      throw signal?.aborted ? signal.reason : connection.failure ?? log.refusal ?? (isMissing(err) ? errors.mirrorDeleted(target.label, /** @type {Error} */ (err)) : err)
     } finally {
       clearInterval(timer)
+      stopListening()
       unlisten()
       connection.fail(errors.closed(target.label))
       await connection.close()
