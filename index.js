@@ -19,6 +19,8 @@ let openLog
  * @typedef {import('./lib/types').SinkOptions} SinkOptions
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
+ * @typedef {import('./lib/read/options').Skipped} Skipped
+ * @typedef {import('./lib/space/retain-options').RetainOptions} RetainOptions
  * @typedef {import('./lib/errors').LogError} LogError
  * @typedef {import('./lib/errors').SystemError} SystemError
  * @typedef {import('./lib/errors').CallbackError} CallbackError
@@ -39,6 +41,11 @@ let openLog
 /**
  * @template [T=Buffer]
  * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/read/source').SizedRecord<T>} SizedRecord
  */
 
 /**

@@ -29,6 +29,8 @@ const namedCursors = new WeakMap()
  * @typedef {import('./lib/types').Stats} Stats
  * @typedef {import('./lib/read/options').StreamOptions} StreamOptions
  * @typedef {import('./lib/read/options').ScanOptions} ScanOptions
+ * @typedef {import('./lib/read/options').Skipped} Skipped
+ * @typedef {import('./lib/space/retain-options').RetainOptions} RetainOptions
  * @typedef {import('./lib/wrappers/append-from').AppendFromOptions} AppendFromOptions
  * @typedef {import('./lib/types').Stored} Stored
  * @typedef {import('./lib/backup/types').BackupOptions} BackupOptions
@@ -55,6 +57,11 @@ const namedCursors = new WeakMap()
 /**
  * @template [T=Buffer]
  * @typedef {import('./lib/read/source').LogRecord<T>} LogRecord
+ */
+
+/**
+ * @template [T=Buffer]
+ * @typedef {import('./lib/read/source').SizedRecord<T>} SizedRecord
  */
 
 /**
@@ -399,6 +406,12 @@ class FlumeLog {
    * @returns {LogIterator<T>}
    */
   /**
+   * The same with deleted records, for which it gives null.
+   * @overload
+   * @param {IteratorOptions & { seqs: false, values?: true, deleted: true }} options
+   * @returns {LogIterator<T | null>}
+   */
+  /**
    * Records, seqs or values, as the options say, for one `for await` loop.
    * @overload
    * @param {IteratorOptions} [options]
@@ -438,6 +451,12 @@ class FlumeLog {
    * @overload
    * @param {IteratorOptions & { seqs: false, values?: true, deleted?: false }} options
    * @returns {LogIterator<T[]>}
+   */
+  /**
+   * The same with deleted records, for which it gives null.
+   * @overload
+   * @param {IteratorOptions & { seqs: false, values?: true, deleted: true }} options
+   * @returns {LogIterator<Array<T | null>>}
    */
   /**
    * Arrays of records, seqs or values, as the options say, a block at a time, for one `for await` loop.

@@ -23,6 +23,7 @@
  * @property {number} [blockSize] in bytes; with `flumelog:block-size`, that of the file
  * @property {string} [reason] with `flumelog:corrupt`, of a block: what was found, and what was expected
  * @property {number} [start] with `flumelog:trimmed`: where the log starts, in bytes
+ * @property {number} [after] with `flumelog:conflict`: the option, as it was given
  * @property {number} [seq] with `flumelog:conflict`: that of the log's last record, -1 if there is none
  *
  * @typedef {object} SystemErrorDetails

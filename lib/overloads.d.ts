@@ -24,8 +24,8 @@ export interface Append<A> {
   (value: A | A[], options: AppendOptions & { atomic: true }, cb?: (err: CallbackError | null, seqs: number[]) => void): void
 
   /**
-   * Appends a record, or an array of records in a row. With `{ sync: true }`, or `true`, the callback is called when they are
-   * fsynced. It gets the seq of the last one. With `after`, nothing is stored unless the log's last record has that seq, else
+   * Appends a record, or an array of records in a row. With `{ sync: true }`, the callback is called when they are
+   * fsynced. It gets the seq of the last one. A boolean is ignored. With `after`, nothing is stored unless the log's last record has that seq, else
    * `flumelog:conflict`. Other errors as without options.
    */
   (value: A | A[], options: AppendOptions & { atomic?: false } | boolean, cb?: (err: CallbackError | null, seq: number) => void): void
@@ -46,6 +46,8 @@ export interface StreamFunction<T, O = StreamOptions> {
   (options: O & { values: false }): Source<number>
   /** The same with values only. */
   (options: O & { seqs: false, values?: true, deleted?: false }): Source<T>
+  /** The same with deleted records, for which it gives null. */
+  (options: O & { seqs: false, values?: true, deleted: true }): Source<T | null>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: O): Source<any>
 }
@@ -75,6 +77,8 @@ export interface BatchFunction<T, O = StreamOptions> {
   (options: O & { values: false }): Source<number[]>
   /** The same with values only. */
   (options: O & { seqs: false, values?: true, deleted?: false }): Source<T[]>
+  /** The same with deleted records, for which it gives null. */
+  (options: O & { seqs: false, values?: true, deleted: true }): Source<Array<T | null>>
   /** The same; what it gives depends on `seqs` and `values`. */
   (options: O): Source<any[]>
 }

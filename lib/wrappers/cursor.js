@@ -79,8 +79,14 @@ class Cursor {
   /**
    * The records after the one that was committed last, for one `for await` loop.
    * @overload
-   * @param {CursorIteratorOptions & { seqs?: true, values?: true }} [options]
+   * @param {CursorIteratorOptions & { seqs?: true, values?: true, deleted?: false }} [options]
    * @returns {LogIterator<LogRecord<T>>}
+   */
+  /**
+   * The same with deleted records, whose value is null, and with sizes.
+   * @overload
+   * @param {CursorIteratorOptions & { seqs?: true, values?: true, deleted: true }} options
+   * @returns {LogIterator<import('../read/source').SizedRecord<T>>}
    */
   /**
    * Their seqs, for one `for await` loop.
@@ -91,8 +97,14 @@ class Cursor {
   /**
    * The records without their seqs, for one `for await` loop.
    * @overload
-   * @param {CursorIteratorOptions & { seqs: false, values?: true }} options
+   * @param {CursorIteratorOptions & { seqs: false, values?: true, deleted?: false }} options
    * @returns {LogIterator<T>}
+   */
+  /**
+   * The same with deleted records, for which it gives null.
+   * @overload
+   * @param {CursorIteratorOptions & { seqs: false, values?: true, deleted: true }} options
+   * @returns {LogIterator<T | null>}
    */
   /**
    * Records, seqs or values, as the options say, for one `for await` loop.
@@ -111,8 +123,14 @@ class Cursor {
   /**
    * The records after the one that was committed last, in arrays, a block at a time, for one `for await` loop.
    * @overload
-   * @param {CursorIteratorOptions & { seqs?: true, values?: true }} [options]
+   * @param {CursorIteratorOptions & { seqs?: true, values?: true, deleted?: false }} [options]
    * @returns {LogIterator<LogRecord<T>[]>}
+   */
+  /**
+   * The same with deleted records, whose value is null, and with sizes.
+   * @overload
+   * @param {CursorIteratorOptions & { seqs?: true, values?: true, deleted: true }} options
+   * @returns {LogIterator<import('../read/source').SizedRecord<T>[]>}
    */
   /**
    * Their seqs in arrays, a block at a time, for one `for await` loop.
@@ -123,8 +141,14 @@ class Cursor {
   /**
    * The records without their seqs, in arrays, a block at a time, for one `for await` loop.
    * @overload
-   * @param {CursorIteratorOptions & { seqs: false, values?: true }} options
+   * @param {CursorIteratorOptions & { seqs: false, values?: true, deleted?: false }} options
    * @returns {LogIterator<T[]>}
+   */
+  /**
+   * The same with deleted records, for which it gives null.
+   * @overload
+   * @param {CursorIteratorOptions & { seqs: false, values?: true, deleted: true }} options
+   * @returns {LogIterator<Array<T | null>>}
    */
   /**
    * Arrays of records, seqs or values, as the options say, a block at a time, for one `for await` loop.

@@ -120,6 +120,15 @@ log.search((value) => value.text, () => {})
 
 // stream, scan, sink
 
+const retain: FlumeLog.RetainOptions = { bytes: 1e9 }
+const onSkip = ({ start, end, error }: FlumeLog.Skipped) => console.log(end - start, error.message)
+const sized: (end: unknown, record: FlumeLog.SizedRecord<Message>) => void = (end, { size, value }) => console.log(size, value?.text)
+log.stream({ deleted: true, skipCorrupt: true, onSkip })(null, sized)
+log.batches({ deleted: true })(null, (end, [{ size, value }]) => console.log(size, value?.text))
+log.stream({ deleted: true, seqs: false })(null, (end, value) => value?.text)
+log.batches({ deleted: true, seqs: false })(null, (end, [value]) => value?.text)
+// @ts-expect-error it is null if the record is deleted
+log.stream({ deleted: true, seqs: false })(null, (end, value) => value.text)
 const within: FlumeLog.ScanOptions = { gt: 0, reuse: true }
 const durably: FlumeLog.SinkOptions = { sync: true }
 const range: FlumeLog.StreamOptions = { gt: 0, gte: 0, lt: 100, lte: 100, reverse: true, limit: 5, live: false, old: true, cache: false }
@@ -171,6 +180,7 @@ log.get(0, (err) => {
   if (err === null) return
   if (err.code === 'flumelog:corrupt') console.log(err.filename, err.offset, err.block, err.cause)
   else if (err.code === 'flumelog:block-size') console.log(err.blockSize)
+  else if (err.code === 'flumelog:conflict') console.log((err.after ?? -1) + (err.seq ?? -1))
   else if (err.code === 'ENOSPC') console.log(err.syscall, err.errno, err.path)
   const code: FlumeLog.ErrorCode | `E${string}` | undefined = err.code
   // @ts-expect-error no such code
@@ -196,6 +206,7 @@ const cursor: FlumeLog.Cursor<Message> = log.cursor('mailer')
 const position: number | undefined = cursor.seq
 const cursorName: string = cursor.name
 cursor.stream({ live: true, limit: 5 })(null, (end, { seq, value }) => cursor.commit(seq, (err) => console.log(err?.message, value.text)))
+cursor.stream({ deleted: true })(null, sized)
 cursor.batches({ values: false })(null, (end, seqs) => cursor.commit(seqs[0], { sync: true, rewind: true }))
 cursor.onReady((err, seq) => seq.toFixed())
 cursor.close((err) => err?.message)

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import FlumeLog, { type Log } from 'flumelog-random-access-file'
-import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type Options, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
+import { open, wrap, FlumeLog as PromiseLog, type BackedUp, type Codec, type Cursor, type CursorInfo, type ErrorCode, type IteratorOptions, type LogError, type LogIterator, type LogRecord, type Options, type RetainOptions, type SizedRecord, type Skipped, type Stats, type SystemError } from 'flumelog-random-access-file/promises'
 
 interface Message { text: string, time: number }
 
@@ -104,6 +104,12 @@ const position: number = await cursor.ready()
 const positionNow: number | undefined = cursor.seq
 for await (const { seq, value } of cursor.stream({ live: true, signal: new AbortController().signal })) await cursor.commit(seq, { sync: value.time > 5 })
 for await (const seqs of cursor.batches({ values: false })) await cursor.commit(seqs[0] ?? -1, { rewind: true })
+for await (const { size, value } of cursor.stream({ deleted: true })) console.log(size, value?.text)
+for await (const [{ size, value }] of cursor.batches({ deleted: true })) console.log(size, value?.text)
+for await (const value of cursor.stream({ deleted: true, seqs: false })) value?.text
+for await (const [value] of cursor.batches({ deleted: true, seqs: false })) value?.text
+// @ts-expect-error it is null if the record is deleted
+for await (const { value } of cursor.stream({ deleted: true })) value.text
 const cursors: CursorInfo[] = await log.cursors()
 await cursor.close()
 // @ts-expect-error a cursor says where to start
@@ -156,6 +162,14 @@ for await (const seq of log.stream({ values: false })) seq.toFixed()
 for await (const value of log.stream({ seqs: false, reverse: true })) value.text
 for await (const record of log.stream(range)) record
 for await (const { value } of bare.stream()) value.readUInt8(0)
+const retain: RetainOptions = { bytes: 1e9 }
+const onSkip = ({ start, end, error }: Skipped) => console.log(end - start, error.message)
+const sized: LogIterator<SizedRecord<Message>> = log.stream({ deleted: true, skipCorrupt: true, onSkip })
+for await (const [{ size, value }] of log.batches({ deleted: true })) console.log(size, value?.text)
+for await (const value of log.stream({ deleted: true, seqs: false })) value?.text
+for await (const [value] of log.batches({ deleted: true, seqs: false })) value?.text
+// @ts-expect-error it is null if the record is deleted
+for await (const value of log.stream({ deleted: true, seqs: false })) value.text
 const walk: AsyncIterableIterator<LogRecord<Message>> = log.stream()
 const records: LogIterator<LogRecord<Message>> = log.stream()
 // @ts-expect-error internal
