@@ -459,7 +459,7 @@ function createLog (file, settings, clock = systemClock) {
     compact: (/** @type {any} */ options, /** @type {any} */ cb = undefined) => log.compact(options, cb),
     onCompact: (listener) => log.compacting.onCompact(listener),
     trim: (options, cb) => trim(log, options, cb),
-    cursor: (name) => log.cursors.get(name),
+    cursor: (name, /** @type {any} */ options = undefined) => log.cursors.get(name, options),
     cursors: (cb) => log.cursors.list(cb),
     // loaded then: few programs make backups
     backup: (/** @type {string} */ target, /** @type {any} */ options, /** @type {any} */ cb = undefined) => startBackup(log, target, options, cb),

@@ -17,7 +17,7 @@ function optionNames (of, names) {
     mustBeOptions(of, options)
     for (const name in options) {
       if (names.includes(name) || options[name] === undefined || isInheritedByAll(options, name)) continue
-      throw errors.invalid(`unknown option \`${name}\` of ${of}: it takes ${names.map(known => `\`${known}\``).join(', ')}`)
+      throw errors.invalid(`unknown option \`${name}\` of ${of}: it takes ${names.map(known => `\`${known}\``).join(', ') || 'none'}`)
     }
   }
 }

@@ -5,6 +5,7 @@
 const fs = require('fs')
 const errors = require('../errors')
 const { callBack, mustBeFunction, promised } = require('../callbacks')
+const { optionNames } = require('../option-names')
 const { replaceable } = require('../replaceable')
 const { BatchStream } = require('../read/batch-stream')
 const { Stream } = require('../read/stream')
@@ -22,6 +23,8 @@ const { syncFolder } = require('../storage/directory')
  * @typedef {import('../types').Cursor<any>} Cursor
  * @typedef {import('../types').CursorInfo} CursorInfo
  */
+
+const checkNames = optionNames('cursor', [])
 
 class NamedCursors {
   /**
@@ -70,10 +73,12 @@ class NamedCursors {
 
   /**
    * @param {string} name
+   * @param {unknown} [options] none: those of a log in a stream (flumelog-jetstream) would have no effect
    * @returns {Cursor} the same one for as long as it is not closed
    * @throws flumelog:invalid
    */
-  get (name) {
+  get (name, options) {
+    checkNames(options ?? {})
     const filename = cursorPath(this.path, name)
     const held = this.held.get(name)
     if (held !== undefined && held.cursor.closing === null) return held.members

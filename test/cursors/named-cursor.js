@@ -329,6 +329,15 @@ tape('a name that cannot be part of a file name is refused', async (t) => {
   await long.close()
 })
 
+tape('a cursor of a log in a file takes no options, such as those of one in a stream', async (t) => {
+  const { log } = await logWithRecords(t)
+  const refused = err => err.code === 'flumelog:invalid' && /unknown option `commitWithin` of cursor: it takes none$/.test(err.message)
+  t.throws(() => log.cursor('mailer', { commitWithin: 1000 }), refused)
+  t.throws(() => log.flumelog.cursor('mailer', { commitWithin: 1000 }), refused)
+  t.equal(log.cursor('mailer', { commitWithin: undefined }), log.cursor('mailer', {}), 'undefined counts as not given')
+  await log.close()
+})
+
 tape('what a callback of commit throws reaches only its caller', async (t) => {
   const { log, seqs } = await logWithRecords(t)
   const cursor = log.flumelog.cursor('mailer')
