@@ -28,6 +28,12 @@ const isWorker = 'DedicatedWorkerGlobalScope' in globalThis
  */
 
 /**
+ * @typedef {import('./lib/types').LogError} LogError
+ * @typedef {import('./lib/types').ErrorCode} ErrorCode
+ * @typedef {import('flumelog-random-access-file').SystemError} SystemError
+ */
+
+/**
  * A file of a log, by the name that it has in Node.js.
  * @typedef {{ name: string, data: Blob | ArrayBuffer | Uint8Array }} NamedData
  */
