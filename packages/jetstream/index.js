@@ -57,6 +57,14 @@ const { createStreamLog } = require('./lib/stream-log')
  * @throws flumelog:invalid if an option is invalid
  */
 /**
+ * Opens a log of values of JSON in several streams.
+ *
+ * @template [T=any] what the records are, which nothing checks
+ * @overload
+ * @param {Options<T> & { codec: 'json', partitions: number, key: (value: T) => string }} options
+ * @returns {PartitionedLog<T>}
+ */
+/**
  * Opens a log of Buffers in several streams.
  *
  * @overload
@@ -72,6 +80,14 @@ const { createStreamLog } = require('./lib/stream-log')
  * @param {Options<T> & { codec: Codec<T> }} options
  * @returns {Log<T>}
  * @throws flumelog:invalid if an option is invalid
+ */
+/**
+ * Opens a log of values of JSON in a stream.
+ *
+ * @template [T=any] what the records are, which nothing checks
+ * @overload
+ * @param {Options<T> & { codec: 'json' }} options
+ * @returns {Log<T>}
  */
 /**
  * Opens a log of Buffers in a stream.

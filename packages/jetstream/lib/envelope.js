@@ -23,21 +23,32 @@ function enveloped ({ seq, time, subject }, data) {
 }
 
 /**
- * @template [T=Buffer]
- * @param {import('flumelog-random-access-file').Codec<T> | 'json'} [codec] of the data; without one, it is a Buffer
+ * @template [T=any] what the data is, which nothing checks
+ * @overload
+ * @param {'json'} codec of the data
  * @returns {import('flumelog-random-access-file').Codec<MessageInfo & { value: T }>} of what a pull with `envelope` stores
  */
+/**
+ * @template [T=Buffer]
+ * @overload
+ * @param {import('flumelog-random-access-file').Codec<T>} [codec] of the data; without one, it is a Buffer
+ * @returns {import('flumelog-random-access-file').Codec<MessageInfo & { value: T }>} of what a pull with `envelope` stores
+ */
+/**
+ * @param {any} [codec]
+ * @returns {any}
+ */
 function envelope (codec) {
-  const { encode, decode, buffer } = codec === 'json' ? JSON_CODEC : /** @type {any} */ (codec) ?? { encode: (/** @type {any} */ data) => data, decode: (/** @type {any} */ data) => data }
-  return /** @type {any} */ ({
+  const { encode, decode, buffer } = codec === 'json' ? JSON_CODEC : codec ?? { encode: (/** @type {any} */ data) => data, decode: (/** @type {any} */ data) => data }
+  return {
     buffer: true,
-    encode: (/** @type {MessageInfo & { value: T }} */ message) => enveloped(message, Buffer.from(encode(message.value))),
+    encode: (/** @type {MessageInfo & { value: any }} */ message) => enveloped(message, Buffer.from(encode(message.value))),
     decode (/** @type {Buffer} */ bytes) {
       const end = bytes.indexOf(LINE_END)
       const data = bytes.subarray(end + 1)
       return { ...JSON.parse(bytes.toString('utf8', 0, end)), value: decode(buffer === false ? data.toString() : data) }
     }
-  })
+  }
 }
 
 /**

@@ -17,11 +17,14 @@
  *   that was stored at a time or later. Errors: `flumelog:not-found` if there is none; `flumelog:invalid`; what the function throws
  */
 
+/** @typedef {import('flumelog-random-access-file').Stats & { reconnects: number }} Stats `reconnects`: how often the connection was there again */
+
 /**
  * @template T
- * @typedef {object} CursorMembers
+ * @typedef {object} StreamMembers
  * @property {(name: string, options?: import('./cursors/cursor-consumer').CursorOptions) => import('flumelog-random-access-file').Cursor<T>} cursor a named position
  *   in the stream that the servers keep. Several processes may have it: they share its records. Throws `flumelog:invalid`
+ * @property {() => Stats} stats what a file has only is 0, or null
  */
 
 /**
@@ -29,7 +32,7 @@
  * `flumelog:invalid`: `trim`, `compact` and `backup`.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
- * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search' | 'cursor'> & SearchMembers<T> & CursorMembers<T>} JetStreamLog
+ * @typedef {Omit<import('flumelog-random-access-file').Log<T, A>, 'search' | 'cursor' | 'stats'> & SearchMembers<T> & StreamMembers<T>} JetStreamLog
  */
 
 /** @typedef {number[]} Position a seq for each partition, -1 for none */
@@ -50,10 +53,23 @@
  * @typedef {Omit<import('flumelog-random-access-file').Cursor<T>, 'seq' | 'onReady'> & { seq: Position | undefined, onReady: (cb: (err: CallbackError | null, position: Position) => void) => void }} PartitionedCursor
  */
 
+/** @typedef {Omit<import('flumelog-random-access-file').AppendOptions, 'after'> & { after?: number | Position }} PartitionedAppendOptions `after`: a seq, or a position */
+
+/**
+ * @template A
+ * @typedef {{
+ *   (value: A | A[], cb?: (err: CallbackError | null, seq: number) => void): void,
+ *   (value: A | A[], options: PartitionedAppendOptions & { atomic: true }, cb?: (err: CallbackError | null, seqs: number[]) => void): void,
+ *   (value: A | A[], options: PartitionedAppendOptions & { atomic?: false }, cb?: (err: CallbackError | null, seq: number) => void): void,
+ *   (value: A | A[], options: PartitionedAppendOptions, cb?: (err: CallbackError | null, seqs: number | number[]) => void): void
+ * }} PartitionedAppend
+ */
+
 /**
  * @template T
  * @template A
  * @typedef {object} PartitionMembers
+ * @property {PartitionedAppend<A>} append
  * @property {Array<JetStreamLog<T, A>>} partitions the log of each stream
  * @property {(value: A) => number} partitionOf which of them is that of a value
  * @property {{ value: Position | undefined } & ((listener: (position: Position) => unknown, immediately?: boolean) => () => void)} since
@@ -62,14 +78,14 @@
  * @property {(what: number | number[], cb?: (err: CallbackError | null) => void) => void} del
  * @property {(name: string, options?: import('./cursors/cursor-consumer').CursorOptions) => PartitionedCursor<T>} cursor
  * @property {(cb: (err: CallbackError | null, cursors: Array<{ name: string, seq: Position, held: boolean }>) => void) => void} cursors
- * @property {() => Array<import('flumelog-random-access-file').Stats & { reconnects: number }>} stats of each partition
+ * @property {() => Stats[]} stats of each partition
  */
 
 /**
  * A log that several streams share. What it does not have, each of `partitions` has.
  * @template [T=Buffer] a record, as the codec decodes it
  * @template [A=T] what can be appended
- * @typedef {Pick<JetStreamLog<T, A>, 'append' | 'get' | 'onReady' | 'onDrain' | 'sync' | 'close' | 'codec'> & PartitionMembers<T, A>} PartitionedLog
+ * @typedef {Pick<JetStreamLog<T, A>, 'get' | 'onReady' | 'onDrain' | 'sync' | 'close' | 'codec'> & PartitionMembers<T, A>} PartitionedLog
  */
 
 module.exports = {}
