@@ -33,7 +33,7 @@ const { openInstance } = require('./lib/instance')
  * @param {string} filename a path; missing parent directories are created
  * @param {Options<T>} [options]
  * @returns {Log<T>}
- * @throws flumelog:invalid if an option is invalid
+ * @throws flumelog:invalid if the path or the codec is invalid; that another option is, is the error of every call
  */
 function AsyncAppendOnlyLog (filename, options) {
   return openInstance(filename, options ?? {})
