@@ -15,7 +15,7 @@ const LAST_SECONDS = Date.UTC(2100) / 1000
 class BlockTimes {
   /**
    * @param {import('../write/writer').Writer} writer
-   * @param {(value: any) => number | Date} time
+   * @param {(value: any) => any} time of a record, or anything else
    * @param {import('../record-codec').RecordCodec} codec
    */
   constructor (writer, time, codec) {

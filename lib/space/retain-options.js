@@ -12,7 +12,7 @@ const { optionNames, pick } = require('../option-names')
  * @typedef {object} RetainOptions
  * @property {number} [bytes] of the log: at least as many stay, and two to three blocks more
  * @property {number} [age] in milliseconds: younger records stay, and two to three blocks more; requires `time`
- * @property {(value: any) => number | Date} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
+ * @property {(value: any) => number | Date | null | undefined} [time] the time of a record: a `Date`, or milliseconds since 1970, as `Date.now()` gives it. Anything
  *   else, such as undefined, means that the record has none, and so does a number that is a time of the years 2001 to 2099 in seconds. A block
  *   is as old as its last record that has one; without any, it goes with the next block that has one. If no record has a time, a warning of the
  *   process says so, with the code `FLUMELOG_RETAIN`. It cannot be async

@@ -121,6 +121,9 @@ log.search((value) => value.text, () => {})
 // stream, scan, sink
 
 const retain: FlumeLog.RetainOptions = { bytes: 1e9 }
+FlumeLog('folder/log', { codec, retain: { age: 1000, time: ({ time }: Partial<Message>) => time } })
+// @ts-expect-error it cannot be async
+FlumeLog('folder/log', { codec, retain: { age: 1000, time: async ({ time }: Message) => time } })
 const onSkip = ({ start, end, error }: FlumeLog.Skipped) => console.log(end - start, error.message)
 const sized: (end: unknown, record: FlumeLog.SizedRecord<Message>) => void = (end, { size, value }) => console.log(size, value?.text)
 log.stream({ deleted: true, skipCorrupt: true, onSkip })(null, sized)
