@@ -80,7 +80,9 @@ class LogModel {
    */
   found (seqs, id, previousId, known, isReader) {
     const reasons = []
-    for (const variant of [...this.variants.toReversed(), ...this.former.slice(known.replaced).toReversed()]) {
+    // one process has found out which of those it is that were left
+    const left = this.current === null ? this.variants : this.variants.filter(variant => variant === this.current || variant.isNew)
+    for (const variant of [...left.toReversed(), ...this.former.slice(known.replaced).toReversed()]) {
       const reason = this.difference(variant, seqs, id, previousId, known.states.get(variant.records) ?? null)
       if (reason === null) {
         if (!isReader) Object.assign(this, { current: variant, seqs, id })
