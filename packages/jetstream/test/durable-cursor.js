@@ -1,6 +1,6 @@
 'use strict'
 
-// What a cursor of a stream keeps in memory, in a process that runs for months. Without a server.
+// What a cursor of a stream keeps in memory, in a process that runs for months, and what its streams give, whatever comes first. Without a server.
 
 const { EventEmitter } = require('events')
 const test = require('tape')
@@ -25,6 +25,38 @@ function fakeCursor (nats = {}) {
   cursors.set('worker', cursor)
   return cursor
 }
+
+/**
+ * A cursor that is open, and the requests for records that it makes: the test is the server.
+ * @param {object} [nats]
+ */
+function openCursor (nats = {}) {
+  const requests = []
+  const callbacks = []
+  const cursor = fakeCursor({
+    subscribe: (inbox, { callback }) => {
+      callbacks.push(callback)
+      return { isClosed: () => false, unsubscribe: () => {}, drain: async () => {} }
+    },
+    publish: (subject, query) => {
+      const receive = callbacks.at(-1)
+      const deliver = (seq, data = '1', count = 1) => receive(null, { data: Buffer.from(data), reply: `$JS.ACK.stream.worker.${count}.${seq}.1.0.0` })
+      requests.push({ ...JSON.parse(query), deliver, end: (code = 404) => receive(null, { data: Buffer.alloc(0), headers: { code, description: '' } }) })
+    },
+    ...nats
+  })
+  const manager = { consumers: { info: async () => ({ num_ack_pending: 0, config: { max_ack_pending: 1000 }, delivered: { stream_seq: 1000 } }) } }
+  Object.assign(cursor.connection, { connected: async () => {}, failure: null, manager, ask: async start => await start() })
+  cursor.log.codec = { valueOf: data => JSON.parse(data) }
+  Object.assign(cursor, { opening: Promise.resolve(), commitWithin: 60_000 })
+  return { cursor, requests }
+}
+
+/** What a stream answers to a request for an item. */
+const read = source => new Promise(resolve => source(null, (end, item) => resolve(end ?? item)))
+
+/** All that goes on without a server. */
+const settled = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 
 test('of commits that are answered, nothing is kept', async (t) => {
   const cursor = fakeCursor()
@@ -134,5 +166,60 @@ test('a limit that is no integer is refused, as in other streams: it would never
       const end = await Promise.race([new Promise(resolve => source(null, resolve)), new Promise(resolve => setTimeout(resolve, 100))])
       t.equal(end?.code, 'flumelog:invalid', `${name}: ${limit}`)
     }
+  }
+})
+
+test('a record that two streams wait for is given to one of them, and the other one waits on', async (t) => {
+  for (const member of ['stream', 'batches']) {
+    const { cursor, requests } = openCursor()
+    const answers = [1, 2].map(() => read(cursor.members[member]({ live: true, values: false })))
+    await settled()
+    requests[0].deliver(1)
+    await settled()
+    requests[1].deliver(2)
+    t.deepEqual((await Promise.all(answers)).flat(), [1, 2], member)
+  }
+})
+
+test('a stream that is left while it waits for an acknowledgement takes no record from another one', async (t) => {
+  let acknowledge
+  const { cursor, requests } = openCursor({ request: () => new Promise(resolve => { acknowledge = resolve }) })
+  const [left, other] = [1, 2].map(() => cursor.members.stream({ live: true, values: false }))
+  cursor.size = 3
+  const first = read(other)
+  await settled()
+  for (const seq of [1, 2, 3]) requests[0].deliver(seq)
+  t.equal(await first, 1)
+  cursor.connection.deleted.add(2)
+  const end = read(left)
+  await settled()
+  left(true, () => {})
+  acknowledge({})
+  t.equal(await end, true)
+  t.equal(await read(other), 3)
+})
+
+test('a stream that nobody has read from is none for which records are waited for', async (t) => {
+  const { cursor, requests } = openCursor()
+  cursor.members.stream()
+  const source = cursor.members.stream({ live: true })
+  const end = read(source)
+  await settled()
+  t.equal(requests.length, 1)
+  source(true, () => {})
+  t.equal(await end, true)
+  await settled()
+  t.equal(cursor.request, null, 'it is cancelled')
+})
+
+test('a record that is null, or that a codec makes undefined, is none that ends a stream', async (t) => {
+  for (const value of [null, undefined]) {
+    const { cursor, requests } = openCursor()
+    cursor.log.codec = { valueOf: () => value }
+    const source = cursor.members.stream({ seqs: false })
+    const answer = new Promise(resolve => source(null, (...answer) => resolve(answer)))
+    await settled()
+    requests[0].deliver(1)
+    t.deepEqual(await answer, [null, value], String(value))
   }
 })

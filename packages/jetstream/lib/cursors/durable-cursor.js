@@ -117,18 +117,14 @@ class DurableCursor {
     const { codec } = this.log
     /** @type {Reader} */
     const reader = { live, isOver: false, wake: () => {} }
-    // as a stream of a cursor in a file, it starts with what is not committed
-    if (this.readers.size === 0) this.waiting = this.takeAll()
-    this.readers.add(reader)
+    let isStarted = false
     let left = limit > 0 ? limit : Infinity
     const itemOf = (/** @type {Delivery} */ { seq, data }) => {
       const value = values ? codec.valueOf(data, seq) : undefined
       return seqs && values ? { seq, value } : values ? value : seq
     }
-    const next = async () => {
-      const count = left === 0 ? 0 : await this.receive(reader)
-      if (count === 0) return null
-      const taken = this.waiting.splice(0, isBatched ? Math.min(left, count) : 1)
+    const take = () => {
+      const taken = this.waiting.splice(0, isBatched ? left : 1)
       // before they are given: what cannot be decoded stays uncommitted
       const items = taken.map(itemOf)
       left -= taken.length
@@ -136,7 +132,13 @@ class DurableCursor {
         this.given.push(delivery)
         this.greatest = Math.max(this.greatest, delivery.seq)
       }
-      return isBatched ? items : items[0]
+      return items
+    }
+    const start = () => {
+      isStarted = true
+      // as a stream of a cursor in a file, it starts with what is not committed
+      if (this.readers.size === 0) this.waiting = this.takeAll()
+      this.readers.add(reader)
     }
     const finish = () => {
       reader.isOver = true
@@ -149,9 +151,12 @@ class DurableCursor {
         finish()
         return cb(abort)
       }
-      next().then((item) => {
-        if (item === null) finish()
-        process.nextTick(cb, item === null ? true : null, item ?? undefined)
+      if (!isStarted) start()
+      const answered = left === 0 ? Promise.resolve(null) : this.receive(reader, take)
+      answered.then((items) => {
+        if (items !== null) return process.nextTick(cb, null, isBatched ? items : items[0])
+        finish()
+        process.nextTick(cb, true)
       }, (err) => {
         finish()
         process.nextTick(cb, this.closing === null ? this.log.refusal ?? err : true)
@@ -161,31 +166,35 @@ class DurableCursor {
 
   /**
    * Waits for records that can be given.
+   * @template T
    * @param {Reader} reader
-   * @returns {Promise<number>} how many there are; 0: it ends
+   * @param {() => T} take called when there are some: nobody else may take them in between
+   * @returns {Promise<T | null>} what it returns; null: it ends
    */
-  async receive (reader) {
+  async receive (reader, take) {
     await this.opening
     await this.returns
     const { deleted } = this.connection
     const startedAt = performance.now()
     for (;;) {
-      if (reader.isOver || this.closing !== null) return 0
+      if (reader.isOver || this.closing !== null) return null
       // since they were received
       const gone = this.waiting.filter(({ seq }) => deleted.has(seq))
       if (gone.length > 0) {
         this.waiting = this.waiting.filter(({ seq }) => !deleted.has(seq))
         await this.acknowledge(gone)
+        continue
       }
       if (this.waiting.length > 0 && performance.now() - this.waiting[0].at > this.commitWithin * STALE) {
         this.giveBack(this.waiting)
         await this.returns
+        continue
       }
-      if (this.waiting.length > 0) return this.waiting.length
+      if (this.waiting.length > 0) return take()
       this.requesting ??= this.askForMore(reader.live, startedAt).finally(() => { this.requesting = null })
       const arrived = new Promise(resolve => { reader.wake = () => resolve(false) })
       const isNothing = await Promise.race([arrived, this.requesting])
-      if (isNothing && !reader.live && this.waiting.length === 0) return 0
+      if (isNothing && !reader.live && this.waiting.length === 0) return null
     }
   }
 
