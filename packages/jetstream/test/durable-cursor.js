@@ -223,3 +223,21 @@ test('a record that is null, or that a codec makes undefined, is none that ends 
     t.deepEqual(await answer, [null, value], String(value))
   }
 })
+
+test('a record that cannot be decoded stays one that waits, behind those before it', async (t) => {
+  for (const member of ['stream', 'batches']) {
+    const returned = []
+    const { cursor, requests } = openCursor({ request: async (reply, what) => { returned.push(what) } })
+    cursor.size = 3
+    const source = cursor.members[member]({ seqs: false })
+    const first = read(source)
+    await settled()
+    for (const [i, data] of ['1', '{', '3'].entries()) requests[0].deliver(i + 1, data)
+    t.deepEqual([await first].flat(), [1], member)
+    t.ok(await read(source) instanceof SyntaxError)
+    const again = cursor.members[member]({ values: false })
+    t.deepEqual([await read(again)].flat()[0], 1, 'and is given again')
+    await cursor.close()
+    t.deepEqual(returned, ['-NAK', '-NAK', '-NAK'], 'and is given to others, as are those after it')
+  }
+})

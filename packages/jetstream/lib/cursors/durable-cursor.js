@@ -123,10 +123,20 @@ class DurableCursor {
       const value = values ? codec.valueOf(data, seq) : undefined
       return seqs && values ? { seq, value } : values ? value : seq
     }
+    /** @param {Delivery[]} deliveries @returns {any[]} of those before the first one that cannot be decoded; of that, its error is thrown */
+    const itemsOf = (deliveries) => {
+      /** @type {any[]} */
+      const items = []
+      try {
+        for (const delivery of deliveries) items.push(itemOf(delivery))
+      } catch (err) {
+        if (items.length === 0) throw err
+      }
+      return items
+    }
     const take = () => {
-      const taken = this.waiting.splice(0, isBatched ? left : 1)
-      // before they are given: what cannot be decoded stays uncommitted
-      const items = taken.map(itemOf)
+      const items = itemsOf(this.waiting.slice(0, isBatched ? left : 1))
+      const taken = this.waiting.splice(0, items.length)
       left -= taken.length
       for (const delivery of taken) {
         this.given.push(delivery)
