@@ -55,17 +55,20 @@ function openCursor (nats = {}) {
 /** What a stream answers to a request for an item. */
 const read = source => new Promise(resolve => source(null, (end, item) => resolve(end ?? item)))
 
+/** The code of the error, or null. */
+const commit = (cursor, seq) => new Promise(resolve => cursor.members.commit(seq, err => resolve(err?.code ?? null)))
+
 /** All that goes on without a server. */
 const settled = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 
 test('of commits that are answered, nothing is kept', async (t) => {
   const cursor = fakeCursor()
   for (let seq = 1; seq <= 3; seq++) {
-    cursor.given.push({ seq, reply: `reply.${seq}` })
-    cursor.greatest = seq
+    cursor.give({ seq, reply: `reply.${seq}`, acknowledged: null })
     await new Promise((resolve, reject) => cursor.commit(seq, {}, err => err ? reject(err) : resolve(null)))
   }
   t.equal(cursor.seq, 3)
+  t.equal(cursor.given.size, 0)
   t.equal(await cursor.commits, undefined)
 })
 
@@ -145,11 +148,11 @@ test('a cursor that is closed is forgotten, unless another one has its name by t
 test('any number of records that were given and not committed is given again, in one batch', async (t) => {
   const cursor = fakeCursor()
   const seqs = Array.from({ length: 200_000 }, (_, i) => i + 1)
-  Object.assign(cursor, { opening: Promise.resolve(), commitWithin: 60_000, given: seqs.map(seq => ({ seq, at: performance.now() })) })
+  Object.assign(cursor, { opening: Promise.resolve(), commitWithin: 60_000, given: new Map(seqs.map(seq => [seq, { seq, at: performance.now(), acknowledged: null }])) })
   const [end, batch] = await new Promise(resolve => cursor.members.batches({ values: false })(null, (...answer) => resolve(answer)))
   t.equal(end, null)
   t.equal(batch?.length, seqs.length)
-  t.deepEqual([cursor.given.length, cursor.waiting.length, cursor.greatest], [seqs.length, 0, seqs.length])
+  t.deepEqual([cursor.given.size, cursor.waiting.size, cursor.greatest], [seqs.length, 0, seqs.length])
 })
 
 test('a limit that is no integer is refused, as in other streams: it would never be reached', async (t) => {
@@ -240,4 +243,76 @@ test('a record that cannot be decoded stays one that waits, behind those before 
     await cursor.close()
     t.deepEqual(returned, ['-NAK', '-NAK', '-NAK'], 'and is given to others, as are those after it')
   }
+})
+
+test('a commit that fails can be repeated, and one of a later record is no success before it has', async (t) => {
+  const acknowledgements = []
+  let isDown = true
+  const { cursor, requests } = openCursor({ request: async (reply) => { acknowledgements.push(reply) } })
+  const { ask } = cursor.connection
+  cursor.connection.ask = async (start) => {
+    if (isDown && acknowledgements.length > 0) throw Object.assign(new Error(), { code: 'flumelog:unreachable' })
+    return await ask(start)
+  }
+  const source = cursor.members.stream({ live: true, values: false })
+  cursor.size = 3
+  const first = read(source)
+  await settled()
+  for (const seq of [1, 2, 3]) requests[0].deliver(seq)
+  t.deepEqual([await first, await read(source), await read(source)], [1, 2, 3])
+  t.equal(await commit(cursor, 2), 'flumelog:unreachable')
+  t.equal(await commit(cursor, 3), 'flumelog:unreachable')
+  t.equal(cursor.seq, -1)
+  isDown = false
+  t.equal(await commit(cursor, 2), null)
+  t.equal(await commit(cursor, 3), null)
+  t.deepEqual(acknowledgements.map(reply => reply.split('.')[5]), ['1', '2', '3'])
+  t.equal(cursor.seq, 3)
+})
+
+test('a record that the server has given twice is done when it is committed', async (t) => {
+  const returned = []
+  const { cursor, requests } = openCursor({ request: async (reply, what) => { if (what === '-NAK') returned.push(reply) } })
+  for (const isGivenAgain of [false, true]) {
+    const seq = isGivenAgain ? 2 : 1
+    const source = cursor.members.stream({ live: true, values: false })
+    cursor.size = 2
+    const first = read(source)
+    await settled()
+    requests.at(-1).deliver(seq)
+    t.equal(await first, seq)
+    requests.at(-1).deliver(seq, '1', 2)
+    if (isGivenAgain) t.equal(await read(source), seq)
+    t.equal(await commit(cursor, seq), null)
+    const next = read(source)
+    await settled()
+    source(true, () => {})
+    t.equal(await next, true, 'it is not given once more')
+    await settled()
+    requests.at(-1).end(408)
+  }
+  const again = read(cursor.members.stream())
+  await settled()
+  requests.at(-1).end()
+  t.equal(await again, true, 'nor to another stream')
+  await cursor.close()
+  t.deepEqual(returned, [], 'nor given back')
+})
+
+test('a record that a stream gives again can be committed before it does', async (t) => {
+  const acknowledgements = []
+  const { cursor, requests } = openCursor({ request: async (reply) => { acknowledgements.push(reply.split('.')[5]) } })
+  const source = cursor.members.stream({ values: false, limit: 2 })
+  cursor.size = 3
+  const first = read(source)
+  await settled()
+  for (const seq of [1, 2, 3]) requests[0].deliver(seq)
+  t.deepEqual([await first, await read(source), await read(source)], [1, 2, true])
+  const again = cursor.members.stream({ values: false })
+  t.equal(await read(again), 1)
+  t.equal(await commit(cursor, 2), null)
+  t.deepEqual(acknowledgements, ['2'])
+  t.equal(await read(again), 3)
+  t.equal(await commit(cursor, 1), null)
+  t.deepEqual(acknowledgements, ['2', '1'])
 })

@@ -40,6 +40,7 @@ const checkCommitNames = optionNames('commit', ['sync'])
  * @property {Buffer} data
  * @property {string} reply the subject that takes its acknowledgement
  * @property {number} at when it was received
+ * @property {Promise<void> | null} acknowledged null: it is not committed
  *
  * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => Promise<void> }} Request
  * @typedef {{ live: boolean, isOver: boolean, wake: () => void }} Reader
@@ -69,10 +70,13 @@ class DurableCursor {
     this.size = FIRST_SIZE
     /** When the records of the last request came. */
     this.receivedAt = 0
-    /** Received, and not given yet. @type {Delivery[]} */
-    this.waiting = []
-    /** Given, and not committed, in the order in which they were given. @type {Delivery[]} */
-    this.given = []
+    // by seq, so that a record that the server gives again takes the place of its first delivery
+    /** Received, and not given yet. @type {Map<number, Delivery>} */
+    this.waiting = new Map()
+    /** Given, and not committed, in the order in which they were given. @type {Map<number, Delivery>} */
+    this.given = new Map()
+    /** Given by streams that have ended, and in `waiting`, too, since the next one gives them again; what was given by those can still be committed. @type {Map<number, Delivery>} */
+    this.before = new Map()
     /** The greatest sequence that was given. */
     this.greatest = -1
     /** @type {Set<Reader>} */
@@ -135,19 +139,16 @@ class DurableCursor {
       return items
     }
     const take = () => {
-      const items = itemsOf(this.waiting.slice(0, isBatched ? left : 1))
-      const taken = this.waiting.splice(0, items.length)
-      left -= taken.length
-      for (const delivery of taken) {
-        this.given.push(delivery)
-        this.greatest = Math.max(this.greatest, delivery.seq)
-      }
+      const deliveries = firstOf(this.waiting, isBatched ? left : 1)
+      const items = itemsOf(deliveries)
+      left -= items.length
+      for (const delivery of deliveries.slice(0, items.length)) this.give(delivery)
       return items
     }
     const start = () => {
       isStarted = true
       // as a stream of a cursor in a file, it starts with what is not committed
-      if (this.readers.size === 0) this.waiting = this.takeAll()
+      if (this.readers.size === 0) this.restart()
       this.readers.add(reader)
     }
     const finish = () => {
@@ -189,22 +190,25 @@ class DurableCursor {
     for (;;) {
       if (reader.isOver || this.closing !== null) return null
       // since they were received
-      const gone = this.waiting.filter(({ seq }) => deleted.has(seq))
+      const gone = [...this.waiting.values()].filter(({ seq }) => deleted.has(seq))
       if (gone.length > 0) {
-        this.waiting = this.waiting.filter(({ seq }) => !deleted.has(seq))
+        for (const { seq } of gone) this.waiting.delete(seq)
         await this.acknowledge(gone)
         continue
       }
-      if (this.waiting.length > 0 && performance.now() - this.waiting[0].at > this.commitWithin * STALE) {
-        this.giveBack(this.waiting)
+      const [first] = firstOf(this.waiting, 1)
+      if (first !== undefined && performance.now() - first.at > this.commitWithin * STALE) {
+        this.giveBack([...this.waiting.values()])
+        this.waiting.clear()
+        this.before.clear()
         await this.returns
         continue
       }
-      if (this.waiting.length > 0) return take()
+      if (first !== undefined) return take()
       this.requesting ??= this.askForMore(reader.live, startedAt).finally(() => { this.requesting = null })
       const arrived = new Promise(resolve => { reader.wake = () => resolve(false) })
       const isNothing = await Promise.race([arrived, this.requesting])
-      if (isNothing && !reader.live && this.waiting.length === 0) return null
+      if (isNothing && !reader.live && this.waiting.size === 0) return null
     }
   }
 
@@ -342,8 +346,8 @@ class DurableCursor {
     // $JS.ACK…<how often>.<sequence>.<number>.<time>.<pending>, and one more if the server names its domain
     const tokens = reply.split('.')
     const seq = Number(tokens[tokens.length > 9 ? 7 : 5])
-    const delivery = { seq, data: Buffer.from(data.buffer, data.byteOffset, data.length), reply, at: performance.now() }
-    this.waiting.push(delivery)
+    const delivery = { seq, data: Buffer.from(data.buffer, data.byteOffset, data.length), reply, at: performance.now(), acknowledged: null }
+    this.waiting.set(seq, delivery)
     this.receivedAt = delivery.at
     request.received++
     if (--request.missing === 0) request.end(EXPIRED)
@@ -368,14 +372,33 @@ class DurableCursor {
     } catch (err) {
       return process.nextTick(cb, err)
     }
-    const index = this.given.findIndex(delivery => delivery.seq === seq)
-    const acknowledged = this.acknowledge(this.given.splice(0, index + 1))
-    const { commits } = this
-    this.commits = settled([commits, acknowledged])
+    const acknowledged = Promise.all(this.upTo(seq).map(delivery => this.finishOne(delivery)))
+    this.commits = settled([this.commits, acknowledged])
     this.commits.then(() => acknowledged).then(() => {
       this.seq = Math.max(Number(this.seq), seq)
       process.nextTick(cb, null)
     }, err => process.nextTick(cb, this.log.refusal ?? err))
+  }
+
+  /** @param {number} seq @returns {Delivery[]} those that a commit of it is about: that record, and what was given before it. None: it is committed */
+  upTo (seq) {
+    const given = [...(this.given.has(seq) ? this.given : this.before).values()]
+    return given.slice(0, given.findIndex(delivery => delivery.seq === seq) + 1)
+  }
+
+  /**
+   * @param {Delivery} delivery which stays where it is until the server knows that it is done: otherwise, the commit can be repeated
+   * @returns {Promise<void>}
+   */
+  finishOne (delivery) {
+    const { seq } = delivery
+    delivery.acknowledged ??= this.acknowledge([delivery]).then(() => {
+      for (const deliveries of [this.given, this.before, this.waiting]) deliveries.delete(seq)
+    }, (err) => {
+      delivery.acknowledged = null
+      throw err
+    })
+    return delivery.acknowledged
   }
 
   /** @param {Delivery[]} deliveries which are not given again then */
@@ -395,17 +418,29 @@ class DurableCursor {
     }
   }
 
-  /** @returns {Delivery[]} all that is not committed, in the order of the stream, as if it had not been given */
-  takeAll () {
-    const all = [...this.given.splice(0), ...this.waiting.splice(0)]
-    return all.sort((a, b) => a.seq - b.seq)
+  /** @param {Delivery} delivery */
+  give (delivery) {
+    const { seq } = delivery
+    this.waiting.delete(seq)
+    this.before.delete(seq)
+    this.given.set(seq, delivery)
+    this.greatest = Math.max(this.greatest, seq)
   }
 
-  /** @param {Delivery[]} deliveries which others may have at once, in this order; the array is empty then */
+  /** All that is not committed waits, in the order of the stream, as if it had not been given. */
+  restart () {
+    const given = [...this.given].filter(([, { acknowledged }]) => acknowledged === null)
+    for (const [seq] of given) this.given.delete(seq)
+    this.before = new Map([...this.before, ...given])
+    // what was received last is the newer delivery
+    this.waiting = new Map([...given, ...this.waiting].sort(([a], [b]) => a - b))
+  }
+
+  /** @param {Delivery[]} deliveries which others may have at once, in this order */
   giveBack (deliveries) {
     const { connection, connection: { nats } } = this
     // what is lost is given again later
-    const returned = deliveries.splice(0).map(({ reply }) => connection.attempt(() => nats.request(reply, '-NAK', { timeout: REQUEST_TIMEOUT })))
+    const returned = deliveries.map(({ reply }) => connection.attempt(() => nats.request(reply, '-NAK', { timeout: REQUEST_TIMEOUT })))
     if (returned.length > 0) this.returns = settled([this.returns, ...returned])
   }
 
@@ -423,7 +458,8 @@ class DurableCursor {
     this.cancelRequest()
     await this.returns
     this.endLate(Infinity)
-    this.giveBack(this.takeAll())
+    this.restart()
+    this.giveBack([...this.waiting.values()])
     await this.returns
     this.log.forgetCursor(this)
   }
@@ -447,6 +483,17 @@ class DurableCursor {
       }
     }
   }
+}
+
+/** @param {Map<number, Delivery>} deliveries @param {number} count @returns {Delivery[]} */
+function firstOf (deliveries, count) {
+  /** @type {Delivery[]} */
+  const first = []
+  for (const delivery of deliveries.values()) {
+    if (first.length >= count) break
+    first.push(delivery)
+  }
+  return first
 }
 
 /**
