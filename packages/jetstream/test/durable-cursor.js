@@ -4,6 +4,7 @@
 
 const { EventEmitter } = require('events')
 const test = require('tape')
+const { Connection } = require('../lib/connection/connection')
 const { DurableCursor } = require('../lib/cursors/durable-cursor')
 const { PartitionedLog } = require('../lib/partitions/partitioned-log')
 const { StreamLog } = require('../lib/stream-log')
@@ -87,9 +88,9 @@ test('of requests that a server does not answer, only the last ones are waited f
   }
   const cursor = fakeCursor({ subscribe, publish: () => {} })
   for (let i = 0; i < 100; i++) {
-    const ended = cursor.sendRequest(1, false)
-    cursor.request.end(0)
-    await ended
+    const request = cursor.sendRequest(1, false)
+    request.end(0)
+    await request.ended
   }
   t.equal(open.size, 16)
   await cursor.close()
@@ -105,10 +106,10 @@ test('a stream that is left while the server is asked how many records may be gi
   const source = cursor.members.stream()
   const ended = new Promise(resolve => source(null, resolve))
   await new Promise(setImmediate)
-  t.ok(cursor.requesting)
+  t.equal(cursor.asking.size, 1)
   source(true, () => {})
   answer({ num_ack_pending: 0, config: { max_ack_pending: 1000 } })
-  await cursor.requesting
+  await settled()
   t.equal(await ended, true)
 })
 
@@ -212,7 +213,7 @@ test('a stream that nobody has read from is none for which records are waited fo
   source(true, () => {})
   t.equal(await end, true)
   await settled()
-  t.equal(cursor.request, null, 'it is cancelled')
+  t.equal(cursor.requests.size, 0, 'it is cancelled')
 })
 
 test('a record that is null, or that a codec makes undefined, is none that ends a stream', async (t) => {
@@ -289,7 +290,6 @@ test('a record that the server has given twice is done when it is committed', as
     source(true, () => {})
     t.equal(await next, true, 'it is not given once more')
     await settled()
-    requests.at(-1).end(408)
   }
   const again = read(cursor.members.stream())
   await settled()
@@ -315,4 +315,63 @@ test('a record that a stream gives again can be committed before it does', async
   t.equal(await read(again), 3)
   t.equal(await commit(cursor, 1), null)
   t.deepEqual(acknowledgements, ['2', '1'])
+})
+
+test('a stream without live ends, though a live one waits', async (t) => {
+  const { cursor, requests } = openCursor()
+  const live = cursor.members.stream({ live: true, values: false })
+  const given = read(live)
+  await settled()
+  const end = read(cursor.members.stream())
+  await settled()
+  t.deepEqual(requests.map(request => request.no_wait === true), [false, true])
+  requests[1].end()
+  t.equal(await end, true)
+  requests[0].deliver(1)
+  t.equal(await given, 1)
+})
+
+test('a live stream waits for the servers, though one without live has failed', async (t) => {
+  const { cursor, requests } = openCursor()
+  const unreachable = Object.assign(new Error(), { code: 'flumelog:unreachable' })
+  const { ask } = cursor.connection
+  let fail
+  cursor.connection.ask = () => new Promise((resolve, reject) => { fail = reject })
+  const end = read(cursor.members.stream())
+  await settled()
+  const given = read(cursor.members.stream({ live: true, values: false }))
+  await settled()
+  fail(unreachable)
+  t.equal(await end, unreachable)
+  await settled()
+  cursor.connection.ask = ask
+  requests[0].deliver(1)
+  t.equal(await given, 1)
+})
+
+test('of two streams without live, one that was read later does not end with an earlier answer', async (t) => {
+  const { cursor, requests } = openCursor()
+  const end = read(cursor.members.stream())
+  await settled()
+  const given = read(cursor.members.stream({ values: false }))
+  await settled()
+  requests[0].end()
+  t.equal(await end, true)
+  await settled()
+  requests[1].deliver(1)
+  t.equal(await given, 1)
+})
+
+test('a stream without live ends if the connection breaks before the server has answered, and none is there within timeout', async (t) => {
+  const { cursor, requests } = openCursor()
+  const connection = Object.assign(new Connection({ stream: 'stream', timeout: 200 }, 'stream stream'), { isConnected: true })
+  const { manager, nats } = cursor.connection
+  Object.assign(connection, { manager, nats, createInbox: () => 'inbox', tell: () => {} })
+  Object.assign(cursor, { connection })
+  const end = read(cursor.members.stream())
+  await settled()
+  t.equal(requests.length, 1)
+  connection.disconnected()
+  const { code } = await Promise.race([end, new Promise(resolve => setTimeout(resolve, 10_000, {}))])
+  t.equal(code, 'flumelog:unreachable')
 })

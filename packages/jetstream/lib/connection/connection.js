@@ -352,12 +352,12 @@ class Connection {
 
   /**
    * Waits a little before something is tried again, until there is a connection.
-   * @param {number} [milliseconds]
+   * @param {number} [deadline] by `performance.now()`
    * @returns {Promise<void>}
    */
-  async pause (milliseconds = RETRY_DELAY) {
-    await pause(milliseconds)
-    await this.connected()
+  async pause (deadline) {
+    await pause(RETRY_DELAY)
+    await this.connected(deadline)
   }
 
   /**

@@ -42,7 +42,13 @@ const checkCommitNames = optionNames('commit', ['sync'])
  * @property {number} at when it was received
  * @property {Promise<void> | null} acknowledged null: it is not committed
  *
- * @typedef {{ missing: number, received: number, end: (code: number) => void, cancel: () => Promise<void> }} Request
+ * @typedef {object} Request
+ * @property {number} missing
+ * @property {number} received
+ * @property {Promise<number>} ended with this code
+ * @property {(code: number) => void} end
+ * @property {() => Promise<void>} cancel
+ *
  * @typedef {{ live: boolean, isOver: boolean, wake: () => void }} Reader
  */
 
@@ -61,12 +67,15 @@ class DurableCursor {
     this.seq = undefined
     /** Milliseconds that a record may take. */
     this.commitWithin = 0
-    /** The request that is at the server. @type {Request | null} */
-    this.request = null
+    /** Those that are at the server. @type {Set<Request>} */
+    this.requests = new Set()
     /** Of those that were not answered in time, oldest first. @type {import('@nats-io/transport-node').Subscription[]} */
     this.late = []
-    /** Its end: whether there is nothing to be given now. @type {Promise<boolean> | null} */
-    this.requesting = null
+    /**
+     * What readers that are live wait for, and what others do: whether there is nothing to be given now. For a live one, that takes as long as it takes.
+     * @type {Map<boolean, Promise<boolean>>}
+     */
+    this.asking = new Map()
     this.size = FIRST_SIZE
     /** When the records of the last request came. */
     this.receivedAt = 0
@@ -155,7 +164,7 @@ class DurableCursor {
       reader.isOver = true
       reader.wake()
       this.readers.delete(reader)
-      if (this.readers.size === 0) this.cancelRequest()
+      if (this.readers.size === 0) this.cancelRequests()
     }
     return (abort, cb) => {
       if (abort) {
@@ -185,7 +194,8 @@ class DurableCursor {
   async receive (reader, take) {
     await this.opening
     await this.returns
-    const { deleted } = this.connection
+    const { connection: { deleted } } = this
+    const { live } = reader
     const startedAt = performance.now()
     for (;;) {
       if (reader.isOver || this.closing !== null) return null
@@ -205,10 +215,14 @@ class DurableCursor {
         continue
       }
       if (first !== undefined) return take()
-      this.requesting ??= this.askForMore(reader.live, startedAt).finally(() => { this.requesting = null })
+      const { asking } = this
+      const asked = asking.get(live)
+      // of a question that was asked before, the answer may be an old one
+      const answered = asked?.then(() => false, () => false) ?? this.askForMore(live, startedAt).finally(() => asking.delete(live))
+      if (asked === undefined) asking.set(live, answered)
       const arrived = new Promise(resolve => { reader.wake = () => resolve(false) })
-      const isNothing = await Promise.race([arrived, this.requesting])
-      if (isNothing && !reader.live && this.waiting.size === 0) return null
+      const isNothing = await Promise.race([arrived, answered])
+      if (isNothing && !live && this.waiting.size === 0) return null
     }
   }
 
@@ -219,7 +233,8 @@ class DurableCursor {
    */
   async askForMore (isLive, startedAt) {
     const { connection, connection: { settings: { stream, timeout }, label } } = this
-    await connection.connected(isLive ? Infinity : startedAt + timeout)
+    // otherwise, the first question waits, for as long as it may
+    if (isLive) await connection.connected()
     this.adaptSize()
     // to one for more than may be given, the server would not answer until others have committed
     const batch = isLive ? this.size : Math.min(this.size, await this.countRoom())
@@ -227,23 +242,27 @@ class DurableCursor {
     // what nobody waits for would count as given
     if (this.readers.size === 0 || this.closing !== null) return false
     const sentAt = performance.now()
+    /** @type {Request | undefined} */
+    let request
     let code = SILENT
     try {
-      code = await connection.attempt(() => this.sendRequest(batch, isLive))
+      code = await connection.attempt(() => {
+        request = this.sendRequest(batch, isLive)
+        return request.ended
+      })
     } catch (err) {
       if (isDenied(err)) throw connection.refused(err)
       code = DISCONNECTED
+      request?.end(code)
     }
-    const received = this.request?.received ?? 0
-    if (code === DISCONNECTED) this.request?.end(code)
-    this.request = null
+    const received = request?.received ?? 0
     if (connection.failure !== null) throw connection.failure
     if (code === NOTHING || code === EXPIRED) return received === 0
     if (received > 0) return false
     // no answer, or the server that had the consumer is none any more; or it was deleted
     if (code === SILENT) connection.leaveIfSilent(sentAt)
     if (!isLive && performance.now() - startedAt > timeout) throw errors.serverUnreachable(label, timeout, null)
-    await connection.pause()
+    await connection.pause(isLive ? Infinity : startedAt + timeout)
     if (code > 0) await connection.ask(() => connection.manager.consumers.info(stream, this.name), isLive).catch((err) => { throw this.failureOf(err) })
     return false
   }
@@ -258,57 +277,53 @@ class DurableCursor {
   /**
    * @param {number} batch records
    * @param {boolean} isLive
-   * @returns {Promise<number>} the code with which it ends
+   * @returns {Request}
    */
   sendRequest (batch, isLive) {
     const { connection, connection: { settings: { stream }, nats } } = this
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${this.name}`
-    const ended = new Promise((resolve, reject) => {
-      const inbox = connection.createInbox()
-      // without it, the server gives nothing more to this request
-      const subscription = nats.subscribe(inbox, { callback: (err, message) => err ? refuse(err) : this.onmessage(message, request) })
-      const refuse = (/** @type {Error} */ err) => {
-        reject(err)
-        request.end(OTHER)
-      }
-      connection.refusals.once(`publish ${subject}`, refuse)
-      const stopWaiting = () => {
+    const inbox = connection.createInbox()
+    // without it, the server gives nothing more to this request
+    const subscription = nats.subscribe(inbox, { callback: (err, message) => err ? refuse(err) : this.onmessage(message, request) })
+    /** @type {(code: number) => void} */
+    let resolve = noop
+    /** @type {(err: Error) => void} */
+    let reject = noop
+    const refuse = (/** @type {Error} */ err) => {
+      reject(err)
+      request.end(OTHER)
+    }
+    connection.refusals.once(`publish ${subject}`, refuse)
+    const timer = setTimeout(() => request.end(SILENT), (isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
+    /** @type {Request} */
+    const request = {
+      missing: batch,
+      received: 0,
+      ended: new Promise((...functions) => { [resolve, reject] = functions }),
+      end: (code) => {
         clearTimeout(timer)
         connection.refusals.off(`publish ${subject}`, refuse)
+        this.requests.delete(request)
+        // an answer that is late is taken, too
+        if (code === SILENT) this.keepLate(subscription)
+        else if (!subscription.isClosed()) subscription.unsubscribe()
+        resolve(code)
+      },
+      cancel: async () => {
+        // otherwise, the server answers at once; what it gives to nobody counts as given, too
+        if (isLive) await connection.attempt(() => subscription.drain()).then(() => request.end(EXPIRED), () => request.end(DISCONNECTED))
+        await request.ended
       }
-      const timer = setTimeout(() => request.end(SILENT), (isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
-      /** @type {Request} */
-      const request = {
-        missing: batch,
-        received: 0,
-        end: (code) => {
-          stopWaiting()
-          // an answer that is late is taken, too
-          if (code === SILENT) this.keepLate(subscription)
-          else if (!subscription.isClosed()) subscription.unsubscribe()
-          resolve(code)
-        },
-        cancel: async () => {
-          // the server answers at once; what it gives to nobody counts as given, too
-          if (!isLive) {
-            await ended
-            return
-          }
-          stopWaiting()
-          resolve(EXPIRED)
-          await connection.attempt(() => subscription.drain()).catch(() => { if (!subscription.isClosed()) subscription.unsubscribe() })
-        }
-      }
-      this.request = request
-      const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
-      nats.publish(subject, JSON.stringify(query), { reply: inbox })
-    })
-    return ended
+    }
+    this.requests.add(request)
+    const query = { batch, ...(isLive ? { expires: EXPIRES * 1e6 } : { no_wait: true }) }
+    nats.publish(subject, JSON.stringify(query), { reply: inbox })
+    return request
   }
 
   /** Nobody waits for records any more: those that are on their way count as given. */
-  cancelRequest () {
-    if (this.request !== null) this.returns = settled([this.returns, this.request.cancel()])
+  cancelRequests () {
+    if (this.requests.size > 0) this.returns = settled([this.returns, ...[...this.requests].map(request => request.cancel())])
   }
 
   /** @param {import('@nats-io/transport-node').Subscription} subscription which a server that hangs for days must not make more and more of */
@@ -455,7 +470,7 @@ class DurableCursor {
   async finish () {
     await this.commits
     for (const { wake } of this.readers) wake()
-    this.cancelRequest()
+    this.cancelRequests()
     await this.returns
     this.endLate(Infinity)
     this.restart()
