@@ -375,3 +375,12 @@ test('a stream without live ends if the connection breaks before the server has 
   const { code } = await Promise.race([end, new Promise(resolve => setTimeout(resolve, 10_000, {}))])
   t.equal(code, 'flumelog:unreachable')
 })
+
+test('a cursor that is closed does not wait for a server that hangs to cancel a live request', async (t) => {
+  const { cursor } = openCursor({ subscribe: () => ({ isClosed: () => false, unsubscribe: () => {}, drain: () => new Promise(() => {}) }) })
+  const end = read(cursor.members.stream({ live: true }))
+  await settled()
+  const isClosed = cursor.close().then(() => true)
+  t.equal(await Promise.race([isClosed, new Promise(resolve => setTimeout(resolve, 10_000, false))]), true)
+  t.equal(await end, true)
+})

@@ -294,7 +294,8 @@ class DurableCursor {
       request.end(OTHER)
     }
     connection.refusals.once(`publish ${subject}`, refuse)
-    const timer = setTimeout(() => request.end(SILENT), (isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
+    const endAfter = (/** @type {number} */ milliseconds) => setTimeout(() => request.end(SILENT), milliseconds)
+    let timer = endAfter((isLive ? EXPIRES : 0) + REQUEST_TIMEOUT)
     /** @type {Request} */
     const request = {
       missing: batch,
@@ -311,7 +312,11 @@ class DurableCursor {
       },
       cancel: async () => {
         // otherwise, the server answers at once; what it gives to nobody counts as given, too
-        if (isLive) await connection.attempt(() => subscription.drain()).then(() => request.end(EXPIRED), () => request.end(DISCONNECTED))
+        if (isLive) {
+          clearTimeout(timer)
+          timer = endAfter(REQUEST_TIMEOUT)
+          connection.attempt(() => subscription.drain()).then(() => request.end(EXPIRED), () => request.end(DISCONNECTED))
+        }
         await request.ended
       }
     }
@@ -323,7 +328,10 @@ class DurableCursor {
 
   /** Nobody waits for records any more: those that are on their way count as given. */
   cancelRequests () {
-    if (this.requests.size > 0) this.returns = settled([this.returns, ...[...this.requests].map(request => request.cancel())])
+    if (this.requests.size === 0) return
+    const cancelled = [...this.requests].map(request => request.cancel())
+    this.requests.clear()
+    this.returns = settled([this.returns, ...cancelled])
   }
 
   /** @param {import('@nats-io/transport-node').Subscription} subscription which a server that hangs for days must not make more and more of */
