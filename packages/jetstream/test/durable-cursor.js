@@ -6,7 +6,9 @@ const { EventEmitter } = require('events')
 const test = require('tape')
 const { Connection } = require('../lib/connection/connection')
 const { DurableCursor } = require('../lib/cursors/durable-cursor')
+const { merge } = require('../lib/partitions/merge')
 const { PartitionedLog } = require('../lib/partitions/partitioned-log')
+const { Partitions } = require('../lib/partitions/partitions')
 const { StreamLog } = require('../lib/stream-log')
 
 /** A cursor of which the server answers everything at once. */
@@ -383,4 +385,40 @@ test('a cursor that is closed does not wait for a server that hangs to cancel a 
   const isClosed = cursor.close().then(() => true)
   t.equal(await Promise.race([isClosed, new Promise(resolve => setTimeout(resolve, 10_000, false))]), true)
   t.equal(await end, true)
+})
+
+test('a stream of several partitions gives no more than its limit, though another item is on its way', async (t) => {
+  const answers = []
+  const source = merge([0, 1].map(() => (abort, cb) => abort ? cb(abort) : answers.push(cb)), 1)
+  const first = read(source)
+  for (const [item, answer] of [...answers].entries()) answer(null, item)
+  t.equal(await first, 0)
+  t.equal(await read(source), true)
+})
+
+test('what a stream of several partitions has read ahead, and not given, is given by another one, and not committed before', async (t) => {
+  const acknowledgements = []
+  const [a, b] = [1, 2].map(() => openCursor({ request: async (reply, what) => { acknowledgements.push([reply.split('.')[5], what]) } }))
+  const cursor = PartitionedLog.prototype.cursor.call({
+    partitions: new Partitions(2, String),
+    placer: PartitionedLog.prototype.placer,
+    logs: [a, b].map(({ cursor }) => ({ cursor: () => cursor.members }))
+  }, 'worker')
+  const [left, other] = [1, 2].map(() => cursor.stream({ live: true, values: false }))
+  const first = read(left)
+  await settled()
+  a.requests[0].deliver(1)
+  t.equal(await first, 2)
+  b.requests[0].deliver(1)
+  await settled()
+  const next = read(other)
+  await settled()
+  left(true, () => {})
+  t.equal(await next, 3)
+  b.requests[1].deliver(2)
+  t.equal(await read(other), 5)
+  cursor.commit(5)
+  await settled()
+  t.deepEqual(acknowledgements, [['1', '+ACK'], ['2', '+ACK']])
+  other(true, () => {})
 })

@@ -116,7 +116,7 @@ class DurableCursor {
   /**
    * @param {any} options
    * @param {boolean} isBatched
-   * @returns {(abort: any, cb: (end: any, item?: any) => void) => void} a pull-stream source
+   * @returns {import('../partitions/merge').Source<any>} a pull-stream source
    */
   source (options, isBatched) {
     try {
@@ -131,6 +131,8 @@ class DurableCursor {
     /** @type {Reader} */
     const reader = { live, isOver: false, wake: () => {} }
     let isStarted = false
+    /** Of its last answer. @type {Delivery[]} */
+    let taken = []
     let left = limit > 0 ? limit : Infinity
     const itemOf = (/** @type {Delivery} */ { seq, data }) => {
       const value = values ? codec.valueOf(data, seq) : undefined
@@ -151,7 +153,8 @@ class DurableCursor {
       const deliveries = firstOf(this.waiting, isBatched ? left : 1)
       const items = itemsOf(deliveries)
       left -= items.length
-      for (const delivery of deliveries.slice(0, items.length)) this.give(delivery)
+      taken = deliveries.slice(0, items.length)
+      for (const delivery of taken) this.give(delivery)
       return items
     }
     const start = () => {
@@ -166,7 +169,7 @@ class DurableCursor {
       this.readers.delete(reader)
       if (this.readers.size === 0) this.cancelRequests()
     }
-    return (abort, cb) => {
+    const source = (/** @type {any} */ abort, /** @type {(end: any, item?: any) => void} */ cb) => {
       if (abort) {
         finish()
         return cb(abort)
@@ -182,6 +185,7 @@ class DurableCursor {
         process.nextTick(cb, this.closing === null ? this.log.refusal ?? err : true)
       })
     }
+    return Object.assign(source, { unread: () => this.takeBack(taken) })
   }
 
   /**
@@ -448,6 +452,14 @@ class DurableCursor {
     this.before.delete(seq)
     this.given.set(seq, delivery)
     this.greatest = Math.max(this.greatest, seq)
+  }
+
+  /** @param {Delivery[]} deliveries that were given, and passed on to nobody: a commit of a later one is none of them */
+  takeBack (deliveries) {
+    const kept = deliveries.filter(delivery => this.given.get(delivery.seq) === delivery)
+    for (const { seq } of kept) this.given.delete(seq)
+    this.waiting = new Map([...kept.map(delivery => /** @type {const} */ ([delivery.seq, delivery])), ...this.waiting])
+    for (const { wake } of this.readers) wake()
   }
 
   /** All that is not committed waits, in the order of the stream, as if it had not been given. */

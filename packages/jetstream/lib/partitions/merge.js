@@ -4,7 +4,7 @@
 
 /**
  * @template I
- * @typedef {(abort: any, cb: (end: any, item?: any) => void) => void} Source
+ * @typedef {((abort: any, cb: (end: any, item?: any) => void) => void) & { unread?: () => void }} Source `unread` says that the item that it gave last was not passed on
  */
 
 /**
@@ -27,7 +27,8 @@ function merge (sources, limit = Infinity) {
 
   /** @param {number} index */
   const read = (index) => sources[index](null, (ended, item) => {
-    if (!ended) items.push({ index, item })
+    if (!ended && end === null) items.push({ index, item })
+    else if (!ended) sources[index].unread?.()
     else {
       open.delete(index)
       if (ended !== true) stop(ended)
@@ -38,7 +39,7 @@ function merge (sources, limit = Infinity) {
   /** @param {any} reason */
   const stop = (reason) => {
     end ??= reason
-    items.length = 0
+    for (const { index } of items.splice(0)) sources[index].unread?.()
     for (const index of open) sources[index](true, () => {})
     open.clear()
   }

@@ -260,7 +260,9 @@ class PartitionedLog {
  * @returns {import('./merge').Source<any>} with the items that `place` makes of its own
  */
 function placed (source, place, isBatched) {
-  return (abort, cb) => source(abort, (end, item) => end ? cb(end) : cb(null, isBatched ? item.map(place) : place(item)))
+  return Object.assign((/** @type {any} */ abort, /** @type {(end: any, item?: any) => void} */ cb) => {
+    source(abort, (end, item) => end ? cb(end) : cb(null, isBatched ? item.map(place) : place(item)))
+  }, { unread: source.unread })
 }
 
 /**
