@@ -216,9 +216,31 @@ withServer('cursors of a JetStream stream', (shared) => {
     const manager = await jetstreamManager(nats)
     await manager.consumers.add(stream, { durable_name: 'other', ack_policy: 'none' })
     t.equal(await codeOf(log.cursor('other').ready()), 'flumelog:invalid', 'a consumer of another kind')
-    await log.cursor('gone').ready()
-    await manager.consumers.delete(stream, 'gone')
-    t.equal(await codeOf(collect(log.cursor('gone').stream())), 'flumelog:replaced', 'one that was deleted')
+    await nats.close()
+    await log.close()
+  })
+
+  test('if the consumer of a cursor is deleted, its streams end with flumelog:replaced, also if there is another one of its name at once', async (t) => {
+    const { stream, log } = await filled(1)
+    const nats = await connect({ servers: shared.server.url })
+    const { consumers } = await jetstreamManager(nats)
+    for (const isCreatedAnew of [false, true]) {
+      const name = `gone-${isCreatedAnew}`
+      const cursor = log.cursor(name)
+      const live = cursor.stream({ live: true, values: false })
+      t.deepEqual(await live.next(), { done: false, value: 1 })
+      await cursor.commit(1)
+      const requests = nats.subscribe(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, { max: 1 })
+      await nats.flush()
+      const ended = codeOf(live.next())
+      // it waits at the server
+      for await (const request of requests) t.ok(request.reply)
+      const { config } = await consumers.info(stream, name)
+      await consumers.delete(stream, name)
+      if (isCreatedAnew) await consumers.add(stream, config)
+      t.equal(await ended, 'flumelog:replaced')
+      t.equal(await codeOf(collect(cursor.stream())), 'flumelog:replaced')
+    }
     await nats.close()
     await log.close()
   })

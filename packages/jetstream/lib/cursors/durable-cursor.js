@@ -65,6 +65,8 @@ class DurableCursor {
     this.options = options
     /** Sequence of the last record that was committed, as far as is known here; undefined until it is open. @type {number | undefined} */
     this.seq = undefined
+    /** When the consumer was created; undefined until it is open. @type {string | undefined} */
+    this.created = undefined
     /** Milliseconds that a record may take. */
     this.commitWithin = 0
     /** Those that are at the server. @type {Set<Request>} */
@@ -105,7 +107,8 @@ class DurableCursor {
     await new Promise((resolve, reject) => this.log.whenOpen(err => err ? reject(err) : resolve(undefined)))
     // most programs have no cursors
     const { openConsumer } = require('./cursor-consumer')
-    const { config, ack_floor: { stream_seq: seq } } = await openConsumer(this.connection, this.name, this.options)
+    const { created, config, ack_floor: { stream_seq: seq } } = await openConsumer(this.connection, this.name, this.options)
+    this.created = created
     this.commitWithin = Number(config.ack_wait) / 1e6
     this.seq = seq === 0 ? -1 : seq
     return this.seq
@@ -236,7 +239,7 @@ class DurableCursor {
    * @returns {Promise<boolean>} whether the server has nothing to give now
    */
   async askForMore (isLive, startedAt) {
-    const { connection, connection: { settings: { stream, timeout }, label } } = this
+    const { connection, connection: { settings: { timeout }, label } } = this
     // otherwise, the first question waits, for as long as it may
     if (isLive) await connection.connected()
     this.adaptSize()
@@ -267,15 +270,25 @@ class DurableCursor {
     if (code === SILENT) connection.leaveIfSilent(sentAt)
     if (!isLive && performance.now() - startedAt > timeout) throw errors.serverUnreachable(label, timeout, null)
     await connection.pause(isLive ? Infinity : startedAt + timeout)
-    if (code > 0) await connection.ask(() => connection.manager.consumers.info(stream, this.name), isLive).catch((err) => { throw this.failureOf(err) })
+    if (code > 0) await this.info(isLive)
     return false
   }
 
   /** @returns {Promise<number>} how many records may be given now */
   async countRoom () {
-    const { connection, connection: { manager, settings: { stream } } } = this
-    const { num_ack_pending: given, config } = await connection.ask(() => manager.consumers.info(stream, this.name)).catch((err) => { throw this.failureOf(err) })
+    const { num_ack_pending: given, config } = await this.info()
     return Number(config.max_ack_pending) - given
+  }
+
+  /**
+   * @param {boolean} [isPatient] whether to wait for a server for as long as it takes
+   * @returns {Promise<import('./cursor-consumer').ConsumerInfo>} of the consumer that was opened. Rejects with `flumelog:replaced` if the server does not have it any more
+   */
+  async info (isPatient) {
+    const { connection, connection: { manager, label, settings: { stream } }, created } = this
+    const info = await connection.ask(() => manager.consumers.info(stream, this.name), isPatient).catch((err) => { throw this.failureOf(err) })
+    if (info.created !== created) throw errors.cursorLost(label, this.name, new Error(`another one was created at ${info.created}`))
+    return info
   }
 
   /**
