@@ -2,6 +2,9 @@
 
 // One pull-stream source from several: each item as soon as it is there, and those of one source in its order.
 
+/** Answers that may be nested, each given from within the callback of the one before, until the next gets a new stack: the sources have answered by then. */
+const MAX_DEPTH = 64
+
 /**
  * @template I
  * @typedef {((abort: any, cb: (end: any, item?: any) => void) => void) & { unread?: () => void }} Source `unread` says that the item that it gave last was not passed on
@@ -20,6 +23,7 @@ function merge (sources, limit = Infinity) {
   const open = new Set(sources.keys())
   let isStarted = false
   let left = limit
+  let depth = 0
   /** @type {any} */
   let end = null
   /** @type {((end: any, item?: any) => void) | null} */
@@ -63,14 +67,21 @@ function merge (sources, limit = Infinity) {
     if (abort) {
       stop(abort)
       answer()
-      return cb(abort)
+      if (cb) cb(abort)
+      return
     }
     waiting = cb
-    if (!isStarted && end === null) {
-      isStarted = true
-      for (const index of [...open]) read(index)
+    if (depth === MAX_DEPTH) return process.nextTick(answer)
+    depth++
+    try {
+      if (!isStarted && end === null) {
+        isStarted = true
+        for (const index of [...open]) read(index)
+      }
+      answer()
+    } finally {
+      depth--
     }
-    answer()
   }
 }
 

@@ -175,7 +175,7 @@ class PartitionedLog {
       from = gt === undefined ? undefined : partitions.sequences('gt', gt)
       to = lte === undefined ? undefined : partitions.sequences('lte', lte)
     } catch (err) {
-      return (abort, cb) => cb(abort || err)
+      return failed(err)
     }
     const sources = this.logs.map((log, i) => {
       const part = { ...more, gt: from?.[i], lte: to?.[i] }
@@ -211,9 +211,9 @@ class PartitionedLog {
       try {
         streamRangeOf({ limit }, 0)
       } catch (err) {
-        return (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || err)
+        return failed(err)
       }
-      if (member === 'batches' && limit > 0) return (/** @type {any} */ abort, /** @type {any} */ cb) => cb(abort || errors.invalid('batches of a log with partitions takes no limit'))
+      if (member === 'batches' && limit > 0) return failed(errors.invalid('batches of a log with partitions takes no limit'))
       return merge(cursors.map((cursor, i) => placed(cursor[member](more), this.placer(more, i), member === 'batches')), limit > 0 ? limit : Infinity)
     }
     return {
@@ -263,6 +263,14 @@ function placed (source, place, isBatched) {
   return Object.assign((/** @type {any} */ abort, /** @type {(end: any, item?: any) => void} */ cb) => {
     source(abort, (end, item) => end ? cb(end) : cb(null, isBatched ? item.map(place) : place(item)))
   }, { unread: source.unread })
+}
+
+/**
+ * @param {unknown} err
+ * @returns {import('./merge').Source<any>} that gives nothing else
+ */
+function failed (err) {
+  return (abort, cb) => { if (cb) cb(abort || err) }
 }
 
 /**
