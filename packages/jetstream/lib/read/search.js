@@ -7,6 +7,9 @@ const errors = require('../errors')
 
 const checkNames = optionNames('search', ['time'])
 
+/** What a server can compare: it counts nanoseconds since 1970 in 64 bits, and takes a time that does not fit for another one. No record has one. */
+const LAST_TIME = Date.UTC(2262, 0)
+
 /**
  * @typedef {import('./direct-get').Message} Message
  * @typedef {{ seq: number, value: any }} Found
@@ -80,7 +83,7 @@ function timeOf (what) {
   checkNames(what)
   const time = new Date(what.time)
   if (Number.isNaN(time.getTime())) throw errors.invalid(`time must be a Date, or milliseconds since 1970; it is ${format(what.time)}`)
-  return time
+  return new Date(Math.min(Math.max(time.getTime(), 0), LAST_TIME))
 }
 
 module.exports = { search, firstOf }
