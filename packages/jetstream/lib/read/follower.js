@@ -66,7 +66,8 @@ class Follower {
     const { connection, connection: { jetstream, nats, connects, settings: { stream } }, log } = this
     const from = Math.max(log.lastSeq, 0) + 1
     const consumer = await jetstream.jetstream(nats, { timeout: REQUEST_TIMEOUT }).consumers.get(stream, { opt_start_seq: from })
-    const isCurrent = () => connection.connects === connects
+    // a caller's connection stays when the log is closed
+    const isCurrent = () => connection.connects === connects && connection.failure === null
     if (!isCurrent()) return
     this.from = from
     this.end = from - 1
@@ -98,8 +99,9 @@ class Follower {
   receive ({ seq, subject, data, reply }) {
     // the client has made its consumer anew
     if (seq <= this.end) return
-    this.recent.push({ seq, subject, data: this.connection.recordOf(data, () => ({ seq, time: timeIn(String(reply)), subject })) })
-    this.bytes += data.length
+    const record = this.connection.recordOf(data, () => ({ seq, time: timeIn(String(reply)), subject }))
+    this.recent.push({ seq, subject, data: record })
+    this.bytes += record.length
     this.end = seq
     if (this.recent.length > 2 * MAX_RECORDS || this.bytes > 2 * MAX_BYTES) this.forget()
     this.log.advance(seq)
