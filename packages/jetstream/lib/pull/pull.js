@@ -297,7 +297,7 @@ class Pull {
   async findEnd () {
     const { index: { end: { seq } }, source, last, events } = this
     if (events.batch !== null || seq >= last || this.empty === last) return
-    if (await source.reader.nextByLeader(seq + 1, last, source.isPatient) === null) this.empty = last
+    if (await source.reader.nextByLeader(seq + 1, () => last, source.isPatient) === null) this.empty = last
   }
 
   /** A server may lag behind the one that knows what is deleted. */

@@ -9,6 +9,8 @@ const { RecordConsumer } = require('./record-consumer')
 /** Sequences of the first window: a reader may need no more. Each is four times as large as the one before. */
 const FIRST_WINDOW = 16
 const MAX_WINDOW = 1024
+/** Bytes that a window is to have backward. Forward, the reader ends it. */
+const BYTES = 1024 * 1024
 /** The most records of a window that a consumer reads: fewer requests. */
 const CONSUMER_WINDOW = 4 * MAX_WINDOW
 /** Sequences ahead for which a consumer is made, which takes a round trip or two; and how often it may fail in a row. */
@@ -137,10 +139,10 @@ class StreamCursor {
       const records = await this.consume(first, Math.min(first + CONSUMER_WINDOW - 1, this.max, this.lastSeq()))
       if (records.length > 0) return { records, position: records[records.length - 1].seq + 1 }
     }
-    if (reverse) return { records: await this.readBackward(first, last), position: first - 1 }
+    if (reverse) return this.readBackward(first, last)
     const delivered = await this.delivered(first, last)
     if (delivered !== null) return { records: delivered, position: last + 1 }
-    const { records, next } = await this.reader.range(first, last, this.isLive)
+    const { records, next } = await this.reader.range(first, last, this.isLive, this.lastSeq)
     return { records, position: next }
   }
 
@@ -148,13 +150,18 @@ class StreamCursor {
    * Two halves at a time, so that the server has something to do while the first one is on its way.
    * @param {number} first sequence
    * @param {number} last sequence
-   * @returns {Promise<Message[]>}
+   * @returns {Promise<Window>}
    */
   async readBackward (first, last) {
-    const { reader, isLive } = this
     const middle = Math.ceil((first + last) / 2)
-    const halves = await Promise.all([reader.range(middle, last, isLive), first < middle ? reader.range(first, middle - 1, isLive) : { records: [] }])
-    return halves.flatMap(({ records }) => records.reverse())
+    const read = (/** @type {number} */ from, /** @type {number} */ to) => this.reader.rangeBackward(from, to, this.isLive, this.lastSeq)
+    const [upper, lower] = await Promise.all([read(middle, last), first < middle ? read(first, middle - 1) : null])
+    const isWhole = upper.next < middle && lower !== null
+    const records = isWhole ? [...upper.records, ...lower.records] : upper.records
+    const position = isWhole ? lower.next : upper.next
+    const bytes = records.reduce((sum, { data }) => sum + data.length, 0)
+    this.size = Math.max(1, Math.min(this.size, Math.floor(BYTES * (last - position) / Math.max(bytes, 1))))
+    return { records, position }
   }
 
   /** @param {number} first sequence of a window */

@@ -42,39 +42,66 @@ class Reader {
   }
 
   /**
-   * All records in a range that ends where the stream ends, or before.
+   * The records in a range that ends where the stream ends, or before: all of them, or the first ones if they have many bytes.
    * @param {number} first sequence, at least 1
    * @param {number} last sequence
    * @param {boolean} [isPatient] whether to wait for a server for as long as it takes
-   * @returns {Promise<{ records: Message[], next: number }>} no record is between `last` and `next`
+   * @param {() => number} [lastSeq] the last sequence that is known, which may be less after an outage
+   * @returns {Promise<{ records: Message[], next: number }>} `next`: where the rest starts; no record is between the range and it if it is after it
    */
-  async range (first, last, isPatient) {
+  async range (first, last, isPatient, lastSeq = () => Infinity) {
     const { connection } = this
     /** @type {Message[]} */
     const records = []
     let from = first
-    while (from <= last) {
+    let end = last
+    const known = () => {
+      end = Math.min(end, lastSeq())
+      return end
+    }
+    for (let bytes = 0; from <= end && bytes < MAX_BYTES;) {
       const query = { seq: from, batch: Math.min(last - from + 1, MAX_MESSAGES), max_bytes: MAX_BYTES }
       let messages = await connection.ask(() => directGet(connection, query, last), isPatient)
       if (messages.length === 0) {
-        const message = await this.nextByLeader(from, last, isPatient)
-        if (message === null) break
+        const message = await this.nextByLeader(from, known, isPatient)
+        if (message === null) {
+          from = Math.max(from, end + 1)
+          break
+        }
         messages = [message]
       }
       const newest = messages[messages.length - 1]
       connection.identity.note({ seq: newest.seq, time: newest.time.getTime(), subject: null })
       for (const message of messages) {
-        if (message.seq > last) return { records: connection.deleted.leaveOut(records), next: message.seq }
+        from = message.seq
+        if (from > last) break
         records.push(message)
-        from = message.seq + 1
+        bytes += message.data.length
+        from++
       }
     }
-    return { records: connection.deleted.leaveOut(records), next: last + 1 }
+    return { records: connection.deleted.leaveOut(records), next: from }
+  }
+
+  /**
+   * The same backward: all of them, or the last ones.
+   * @param {number} first sequence, at least 1
+   * @param {number} last sequence
+   * @param {boolean} [isPatient]
+   * @param {() => number} [lastSeq]
+   * @returns {Promise<{ records: Message[], next: number }>} last one first; `next`: where the rest ends
+   */
+  async rangeBackward (first, last, isPatient, lastSeq = () => Infinity) {
+    for (let from = first; ;) {
+      const { records, next } = await this.range(from, last, isPatient, lastSeq)
+      if (next > Math.min(last, lastSeq())) return { records: records.reverse(), next: from - 1 }
+      from = next
+    }
   }
 
   /**
    * @param {number} from sequence
-   * @param {number} known sequence up to which the stream is known to reach
+   * @param {() => number} known gives the sequence up to which the stream is known to reach
    * @param {boolean} [isPatient]
    * @returns {Promise<Message | null>} the first message from there on, as the leader knows it
    */
@@ -83,7 +110,7 @@ class Reader {
     const message = await connection.ask(async () => {
       // a leader that was elected just now may have to catch up
       const { state } = await connection.streamInfo()
-      if (state.last_seq < known) throw new Behind()
+      if (state.last_seq < known()) throw new Behind()
       const found = await manager.streams.getMessage(stream, /** @type {any} */ ({ seq: from, next_by_subj: '>' }))
       if (found === null && connection.identity.isReplicated && await connection.hasMessage(from, Infinity)) throw new Behind()
       return found
@@ -106,7 +133,7 @@ class Reader {
     if (connection.deleted.has(seq)) return null
     const found = await connection.ask(() => manager.direct.getMessage(stream, { seq }))
     if (found !== null) return this.messageOf(found)
-    return this.nextByLeader(seq, last).then(message => message?.seq === seq ? message : null)
+    return this.nextByLeader(seq, () => last).then(message => message?.seq === seq ? message : null)
   }
 
   /**
@@ -129,8 +156,7 @@ class Reader {
     let window = FIRST_WINDOW
     let first = 0
     for (let last = seq - 1; last >= 1; last -= window, window = Math.min(window * 2, MAX_WINDOW)) {
-      const { records } = await this.range(Math.max(1, last - window + 1), last)
-      const record = records.at(-1)
+      const { records: [record] } = await this.rangeBackward(Math.max(1, last - window + 1), last)
       if (record !== undefined) return record
       // what is purged is not looked through
       if (first === 0) first = Math.max((await this.refresh()).first_seq, 1)

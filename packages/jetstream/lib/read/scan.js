@@ -13,14 +13,16 @@ const WINDOW = 1024
  * @param {import('flumelog-random-access-file/parts').OnRecord} onRecord
  */
 async function scan (reader, { min, max, reverse }, onRecord) {
-  const { last_seq: last } = await reader.refresh()
-  const least = Math.max(min, 1)
+  const { first_seq: start, last_seq: last } = await reader.refresh()
+  // what is purged is not looked through
+  const least = Math.max(min, start, 1)
   const most = Math.min(max, last)
   for (let from = least, to = most; from <= to;) {
-    const first = reverse ? Math.max(from, to - WINDOW + 1) : from
-    const { records, next } = await reader.range(first, reverse ? to : Math.min(to, from + WINDOW - 1))
-    for (const { seq, data } of reverse ? records.reverse() : records) if (call(onRecord, data, seq) === false) return
-    if (reverse) to = first - 1
+    const { records, next } = reverse
+      ? await reader.rangeBackward(Math.max(from, to - WINDOW + 1), to)
+      : await reader.range(from, Math.min(to, from + WINDOW - 1))
+    for (const { seq, data } of records) if (call(onRecord, data, seq) === false) return
+    if (reverse) to = next
     else from = next
   }
 }
