@@ -171,8 +171,9 @@ class StreamLog {
   whenStarted (cb) {
     this.tails.add(cb)
     this.whenFresh((err) => {
-      cb(err)
+      // what it reads is added in the same turn
       this.tails.delete(cb)
+      cb(err)
     })
   }
 

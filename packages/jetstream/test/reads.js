@@ -4,7 +4,9 @@
 
 const test = require('tape')
 const { scan } = require('../lib/read/scan')
+const { StreamLog } = require('../lib/stream-log')
 const { SimulatedStream, read, readAll } = require('./helpers/simulated-stream')
+const { uncaughtDuring } = require('../../../test/helpers/uncaught')
 
 const LARGE = Buffer.alloc(256 * 1024)
 /** A window, and the last answer to a request for it, in each of two halves. */
@@ -94,4 +96,23 @@ test('a stream with a lower bound after what the server has lost does not give w
   stream.onleader = () => {}
   stream.append(data, 4)
   t.equal(await next, 9)
+})
+
+test('a log does not wait, when it is closed, for a reader that has thrown', async (t) => {
+  const stream = new SimulatedStream()
+  stream.append(data, 2)
+  const source = stream.stream({ live: true })
+  const thrown = await uncaughtDuring(async () => {
+    await new Promise(resolve => source(null, () => {
+      resolve(undefined)
+      throw new Error('of the reader')
+    }))
+    await turn()
+  })
+  t.deepEqual(thrown.map(({ message }) => message), ['of the reader'])
+  t.equal(stream.tails.cursors.size, 0)
+  const { tails } = stream
+  const log = { tails, whenFresh: (/** @type {(err: null) => void} */ cb) => cb(null) }
+  t.throws(() => StreamLog.prototype.whenStarted.call(log, () => { throw new Error('of the reader') }), /of the reader/)
+  t.equal(tails.cursors.size, 0)
 })

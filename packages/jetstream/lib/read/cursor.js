@@ -3,6 +3,7 @@
 // A cursor over the records of a stream, forward or backward, as streams use it: it reads windows of sequences, the next one while the
 // current one is being given.
 
+const { callbacks: { rethrowLater } } = require('flumelog-random-access-file/blocks')
 const { found: { RECORD, WAITING, AT_END, PAST_BOUND, FAILED } } = require('flumelog-random-access-file/parts')
 const { RecordConsumer } = require('./record-consumer')
 
@@ -124,7 +125,7 @@ class StreamCursor {
     const last = reverse ? position : Math.min(far, this.max, this.lastSeq())
     this.size = Math.min(this.size * 4, MAX_WINDOW)
     if (this.isFollowing) this.tails.add(this)
-    this.readWindow(first, last).then((window) => this.onread(window), (err) => this.onread(err))
+    this.readWindow(first, last).then((window) => this.onread(window), (err) => this.onread(err)).catch(rethrowLater)
     return WAITING
   }
 
@@ -196,8 +197,9 @@ class StreamCursor {
     if (this.isStopped) return
     if (result instanceof Error) this.failure = result
     else this.window = result
+    // the next window is added in the same turn
+    this.tails.delete(this)
     if (this.isWaiting) this.onready()
-    if (!this.isReading) this.tails.delete(this)
   }
 
   /** The server gives no deleted records. */
