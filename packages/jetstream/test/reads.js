@@ -4,6 +4,7 @@
 
 const test = require('tape')
 const { scan } = require('../lib/read/scan')
+const { search } = require('../lib/read/search')
 const { StreamLog } = require('../lib/stream-log')
 const { SimulatedStream, read, readAll } = require('./helpers/simulated-stream')
 const { uncaughtDuring } = require('../../../test/helpers/uncaught')
@@ -43,6 +44,32 @@ test('a scan gives each record once, and does not look through what is purged', 
     t.deepEqual(reverse ? seqs.reverse() : seqs, numbers(1_000_001, 1_003_030))
     t.ok(stream.requests < 50, `${stream.requests} requests`)
   }
+})
+
+test('the record before a position is found in few requests, and few bytes, also behind many that are deleted', async (t) => {
+  const stream = new SimulatedStream()
+  stream.append(LARGE, 500)
+  const kept = stream.from(1)
+  stream.last += 1_000_000
+  t.equal((await stream.reader.previous(stream.last + 1)).seq, 500)
+  t.ok(stream.requests < 100, `${stream.requests} requests`)
+  t.ok(stream.given < 50, `${stream.given} records`)
+  for (const seq of kept) if (seq % 7 !== 1 && (seq < 100 || seq > 300)) stream.messages.delete(seq)
+  for (let seq = 501; seq > 1; seq -= 3) t.equal((await stream.reader.previous(seq)).seq, stream.from(1).filter(n => n < seq).at(-1))
+  t.equal(await stream.reader.previous(1), null)
+  stream.loseAfter(499)
+  for (const seq of stream.from(1)) stream.messages.delete(seq)
+  stream.first = 500
+  t.equal(await stream.reader.previous(500), null)
+})
+
+test('a search of a log of which the last records are deleted takes few requests', async (t) => {
+  const stream = new SimulatedStream()
+  stream.append(data, 500)
+  stream.last += 100_000
+  const foundOf = (/** @type {{ seq: number }} */ { seq }) => ({ seq, value: seq })
+  t.equal((await search(stream.reader, foundOf, (/** @type {number} */ seq) => seq - 400)).seq, 400)
+  t.ok(stream.requests < 50, `${stream.requests} requests`)
 })
 
 test('a stream that reads what the server has lost goes on where the stream ends', async (t) => {

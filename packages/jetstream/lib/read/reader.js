@@ -12,9 +12,6 @@ const { Behind } = require('../connection/stream-identity')
 const MAX_BYTES = 1024 * 1024
 /** The most messages per request. */
 const MAX_MESSAGES = 1024
-/** Sequences that `previous` looks at first. */
-const FIRST_WINDOW = 16
-const MAX_WINDOW = 65536
 
 /** @typedef {import('./direct-get').Message} Message */
 
@@ -60,18 +57,8 @@ class Reader {
       return end
     }
     for (let bytes = 0; from <= end && bytes < MAX_BYTES;) {
-      const query = { seq: from, batch: Math.min(last - from + 1, MAX_MESSAGES), max_bytes: MAX_BYTES }
-      let messages = await connection.ask(() => directGet(connection, query, last), isPatient)
-      if (messages.length === 0) {
-        const message = await this.nextByLeader(from, known, isPatient)
-        if (message === null) {
-          from = Math.max(from, end + 1)
-          break
-        }
-        messages = [message]
-      }
-      const newest = messages[messages.length - 1]
-      connection.identity.note({ seq: newest.seq, time: newest.time.getTime(), subject: null })
+      const messages = await this.messagesFrom(from, last, MAX_MESSAGES, known, isPatient)
+      if (messages.length === 0) from = Math.max(from, end + 1)
       for (const message of messages) {
         from = message.seq
         if (from > last) break
@@ -97,6 +84,27 @@ class Reader {
       if (next > Math.min(last, lastSeq())) return { records: records.reverse(), next: from - 1 }
       from = next
     }
+  }
+
+  /**
+   * @param {number} from sequence
+   * @param {number} last sequence that is needed
+   * @param {number} most messages
+   * @param {() => number} known gives the sequence up to which the stream is known to reach
+   * @param {boolean} [isPatient]
+   * @returns {Promise<Message[]>} the first messages from there on, perhaps after `last`; none if the stream has none
+   */
+  async messagesFrom (from, last, most, known, isPatient) {
+    const { connection } = this
+    const query = { seq: from, batch: Math.min(last - from + 1, most), max_bytes: MAX_BYTES }
+    const messages = await connection.ask(() => directGet(connection, query, last), isPatient)
+    if (messages.length === 0) {
+      const message = await this.nextByLeader(from, known, isPatient)
+      if (message !== null) messages.push(message)
+    }
+    const newest = messages.at(-1)
+    if (newest !== undefined) connection.identity.note({ seq: newest.seq, time: newest.time.getTime(), subject: null })
+    return messages
   }
 
   /**
@@ -142,10 +150,13 @@ class Reader {
    * @returns {Promise<Message | null>} the first record from there on
    */
   async next (from, last) {
-    if (from > last) return null
-    const { records, next } = await this.range(from, from)
-    if (records.length > 0) return records[0]
-    return next > last ? null : this.next(Math.max(next, from + 1), last)
+    for (let seq = from; seq <= last;) {
+      const [message] = await this.messagesFrom(seq, last, 1, () => last)
+      if (message === undefined || message.seq > last) return null
+      if (!this.connection.deleted.has(message.seq)) return message
+      seq = message.seq + 1
+    }
+    return null
   }
 
   /**
@@ -153,14 +164,22 @@ class Reader {
    * @returns {Promise<Message | null>} the record before it
    */
   async previous (seq) {
-    let window = FIRST_WINDOW
-    let first = 0
-    for (let last = seq - 1; last >= 1; last -= window, window = Math.min(window * 2, MAX_WINDOW)) {
-      const { records: [record] } = await this.rangeBackward(Math.max(1, last - window + 1), last)
-      if (record !== undefined) return record
+    let start = 1
+    for (let last = seq - 1, window = 1; last >= start; last -= window, window *= 2) {
+      let found = await this.next(Math.max(start, last - window + 1), last)
+      if (found !== null) {
+        // it is this one, or one after it
+        for (let high = last; found.seq < high;) {
+          const middle = Math.ceil((found.seq + 1 + high) / 2)
+          /** @type {Message | null} */
+          const later = await this.next(middle, high)
+          if (later !== null) found = later
+          else high = middle - 1
+        }
+        return found
+      }
       // what is purged is not looked through
-      if (first === 0) first = Math.max((await this.refresh()).first_seq, 1)
-      if (last - window < first) return null
+      if (window === 1) start = Math.max((await this.refresh()).first_seq, 1)
     }
     return null
   }

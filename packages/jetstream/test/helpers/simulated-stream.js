@@ -19,6 +19,8 @@ class SimulatedStream {
     this.last = 0
     /** Direct gets. */
     this.requests = 0
+    /** Records in the answers to them. */
+    this.given = 0
     /** Called before each question to the leader, and before each direct get, with its number. */
     this.onleader = () => {}
     this.onget = (/** @type {number} */ request) => {}
@@ -93,6 +95,7 @@ class SimulatedStream {
     for (const seq of seqs) {
       const data = this.messages.get(seq)
       yield { data, headers: headersOf({ 'Nats-Sequence': seq, 'Nats-Time-Stamp': TIME, 'Nats-Last-Sequence': previous }) }
+      this.given++
       previous = seq
       bytes += data.length
       if (bytes >= most) break
