@@ -36,7 +36,7 @@ withServer('a copy with envelopes', (shared) => {
     const client = jetstream(nats)
     const publish = async (from, to) => {
       const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i)
-      await Promise.all(numbers.map(number => client.publish(`${stream}.${number % 3}`, JSON.stringify(number), { timeout: 60_000 })))
+      await Promise.all(numbers.map(number => client.publish(`${stream}.ä${number % 3}`, JSON.stringify(number), { timeout: 60_000 })))
     }
     const expected = async () => {
       const messages = []

@@ -20,7 +20,14 @@ class DirectMessage {
     this.head = headOf(message, data)
     this.seq = Number(valueOf(message, this.head, 'Nats-Sequence'))
     this.message = message
-    this.data = connection.recordOf(data, () => ({ seq: this.seq, time: this.time.getTime(), subject: valueOf(message, this.head, 'Nats-Subject') }))
+    this.data = connection.recordOf(data, () => ({ seq: this.seq, time: this.time.getTime(), subject: this.subject }))
+  }
+
+  /** Under which it was stored. */
+  get subject () {
+    const subject = valueOf(this.message, this.head, 'Nats-Subject')
+    // its bytes, as all of the head, one a character
+    return this.head === null ? subject : Buffer.from(subject, 'latin1').toString()
   }
 
   /** At which it was stored. */
