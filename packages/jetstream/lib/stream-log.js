@@ -5,10 +5,10 @@
 const fs = require('fs')
 const path = require('path')
 const { callbackify } = require('util')
-const { callbacks: { callAll, mustBeFunction, optional, rethrowLater }, optionNames } = require('flumelog-random-access-file/blocks')
-const { checkAfter, createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
+const { callbacks: { callAll, mustBeFunction, optional, rethrowLater } } = require('flumelog-random-access-file/blocks')
+const { createSince, NextChange, OpenStreams, replaceable, scanRangeOf, sink, TurnBudget } = require('flumelog-random-access-file/parts')
 const errors = require('./errors')
-const { checkKey } = require('./write/append-key')
+const { appendOptionsOf } = require('./write/append-options')
 const { Connection } = require('./connection/connection')
 const { checkCursor, listCursors } = require('./cursors/cursor-consumer')
 const { deleteRecords } = require('./write/deletion')
@@ -28,8 +28,6 @@ const { Tails } = require('./read/tails')
 
 /** How often a log that is closing looks, within `timeout`, whether appends are still acknowledged. */
 const LOOKS = 10
-
-const checkAppendNames = optionNames('append', ['sync', 'atomic', 'after', 'key'])
 
 /**
  * @typedef {import('flumelog-random-access-file/parts').Done} Done
@@ -218,19 +216,16 @@ class StreamLog {
     const isCallback = typeof options === 'function'
     const cb = optional(isCallback ? options : callback)
     const values = Array.isArray(value) ? value : [value]
-    const given = isCallback || typeof options === 'boolean' ? {} : options ?? {}
-    let records
+    let given, records
     try {
       if (this.closing !== null) throw errors.closed(this.filename)
       if (this.settings.readOnly) throw errors.readOnly(this.filename, 'append')
-      checkAppendNames(given)
-      checkAfter(value, given.after)
-      checkKey(value, given)
+      given = appendOptionsOf(value, isCallback ? undefined : options)
       records = this.codec.encodeBatch(values)
     } catch (err) {
       return this.publisher.reject(/** @type {Error} */ (err), cb)
     }
-    this.publisher.publish(records, given.atomic === true, { after: given.after ?? null, key: given.key ?? null }, cb)
+    this.publisher.publish(records, given.atomic, given.terms, cb)
   }
 
   /**

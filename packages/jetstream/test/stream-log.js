@@ -316,6 +316,13 @@ withServer('a log in a JetStream stream', (shared) => {
     t.ok(isSame(seen, numbers(1, 1000)), 'it has all of it, and ends')
   })
 
+  test('options of an append that have no meaning are refused', async (t) => {
+    const log = open()
+    for (const options of [{ atomic: 'yes' }, { sync: 1 }, { after: null }, { key: '' }, 5, 'atomic', []]) t.equal(await codeOf(log.append('a', options)), 'flumelog:invalid', JSON.stringify(options))
+    t.equal(await log.append('a', true), 1)
+    await log.close()
+  })
+
   test('what is not available for a stream says so', async (t) => {
     const log = wrap(open().log)
     for (const name of ['trim', 'compact', 'backup']) t.equal(await codeOf(log[name]()), 'flumelog:invalid', name)
