@@ -249,8 +249,9 @@ class StreamLog {
 
   /** @param {Done} [callback] */
   drain (callback) {
-    const cb = optional(callback) ?? noop
-    this.whenOpen((err) => err ? cb(err) : this.publisher.sync(cb))
+    const cb = optional(callback)
+    // without one, the error of an append goes to the next call
+    if (cb !== undefined) this.whenOpen((err) => err ? cb(err) : this.publisher.sync(cb))
   }
 
   // Reading
@@ -398,7 +399,7 @@ class StreamLog {
       clearInterval(timer)
       this.finishClosing(failure)
     }
-    publisher.sync(() => tails.whenRead(() => finish(null)))
+    publisher.wait(() => tails.whenRead(() => finish(null)))
   }
 
   /** @param {Error | null} failure */
@@ -413,7 +414,7 @@ class StreamLog {
     this.state.opened?.follower.stop()
     this.connection.close().catch(noop).then(() => {
       this.publisher.stop(this.refusal ?? errors.closed(this.filename))
-      callAll(this.closing ?? [], failure)
+      callAll(this.closing ?? [], failure ?? this.publisher.unreported.take())
     })
   }
 }

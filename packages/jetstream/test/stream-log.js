@@ -316,6 +316,16 @@ withServer('a log in a JetStream stream', (shared) => {
     t.ok(isSame(seen, numbers(1, 1000)), 'it has all of it, and ends')
   })
 
+  test('the error of an append without a callback is that of the next call', async (t) => {
+    const log = open()
+    log.log.append('a', { unknown: true })
+    t.equal(await codeOf(log.onDrain()), 'flumelog:invalid')
+    await log.onDrain()
+    log.log.append(Buffer.alloc(2 * 1024 * 1024, 1))
+    log.log.sync()
+    t.equal(await codeOf(log.close()), 'flumelog:too-large')
+  })
+
   test('options of an append that have no meaning are refused', async (t) => {
     const log = open()
     for (const options of [{ atomic: 'yes' }, { sync: 1 }, { after: null }, { key: '' }, 5, 'atomic', []]) t.equal(await codeOf(log.append('a', options)), 'flumelog:invalid', JSON.stringify(options))

@@ -10,6 +10,8 @@ const { merge } = require('./merge')
 const { missingMembers } = require('../missing-members')
 const { Partitions } = require('./partitions')
 const { createStreamLog } = require('../stream-log')
+const { givenOptions } = require('../write/append-options')
+const { Unreported } = require('../write/unreported')
 
 /** What has no meaning in several streams at once: each of them has it. */
 const MISSING = ['getPrevious', 'scan', 'search', 'sink', 'trim', 'compact', 'backup']
@@ -24,6 +26,8 @@ class PartitionedLog {
   constructor (settings) {
     const { stream, subject, partitions = 1, key } = settings
     this.label = `stream ${stream}`
+    /** Of appends without a callback. */
+    this.unreported = new Unreported()
     this.partitions = new Partitions(partitions, /** @type {(value: any) => string} */ (key))
     /** @type {Promise<void> | undefined} */
     let waitFor
@@ -68,17 +72,17 @@ class PartitionedLog {
    */
   append (value, options, callback) {
     const isCallback = typeof options === 'function'
-    const cb = optional(isCallback ? options : callback) ?? noop
-    const given = isCallback || options === null || typeof options !== 'object' ? {} : options
+    const cb = optional(isCallback ? options : callback) ?? this.unreported.note
     /** @type {{ partition: number, values: any[] }[]} */
     let parts
-    let after
+    let given, after
     try {
+      given = givenOptions(isCallback ? undefined : options)
       parts = this.divide(Array.isArray(value) ? value : [value])
       if (parts.length > 1 && (given.atomic || given.after !== undefined)) throw errors.invalid('the records of an atomic append, or of one with after, must belong to one partition')
       after = this.conditionOf(given.after, parts[0].partition)
     } catch (err) {
-      return process.nextTick(cb, err)
+      return process.nextTick(cb, errors.thrown('the option key', err))
     }
     const appends = parts.map(({ partition, values }) => (/** @type {(err: any, result?: any) => void} */ done) => {
       this.logs[partition].append(Array.isArray(value) ? values : value, { ...given, after }, (/** @type {any} */ err, /** @type {any} */ result) => {
@@ -298,7 +302,10 @@ function noop () {}
  */
 function createPartitionedLog (settings) {
   const log = new PartitionedLog(settings)
-  const each = (/** @type {string} */ name) => (/** @type {Done} */ cb) => log.all(log => log[name], (err) => (optional(cb) ?? noop)(err))
+  const each = (/** @type {string} */ name) => (/** @type {Done} */ callback) => {
+    const cb = optional(callback)
+    log.all(log => log[name], (err) => cb?.(err ?? log.unreported.take()))
+  }
   return {
     filename: null,
     codec: settings.codec,

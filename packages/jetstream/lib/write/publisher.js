@@ -7,6 +7,7 @@ const errors = require('../errors')
 const { AppendSender } = require('./append-sender')
 const { MAX_RECORDS, MAX_BYTES, NO_TERMS } = require('./batch-sender')
 const { sizeOf } = require('./size-of')
+const { Unreported } = require('./unreported')
 
 /**
  * @typedef {(err: Error | null, seq?: any) => void} Appended
@@ -16,7 +17,7 @@ const { sizeOf } = require('./size-of')
  * @property {number} bytes
  * @property {boolean} atomic
  * @property {import('./batch-sender').Terms} terms
- * @property {Appended | undefined} cb
+ * @property {Appended} cb
  * @property {number} stored number of its records that are stored
  * @property {number[]} seqs of these
  * @property {Error | null} error for which nothing of it is to be stored
@@ -52,8 +53,6 @@ class Publisher {
     this.sent = 0
     /** Calls that are to be sent in batches of their own, since there was no space for all of them. */
     this.separate = 0
-    /** @type {Batch | null} */
-    this.batch = null
     /** Batches whose records were sent one by one, in order. @type {Batch[]} */
     this.flying = []
     /** Called when one of them has been answered. */
@@ -62,8 +61,8 @@ class Publisher {
     this.isRunning = false
     /** Why nothing is accepted any more. @type {Error | null} */
     this.refusal = null
-    /** Called when nothing is in flight. @type {Array<(err: Error | null) => void>} */
-    this.drained = []
+    /** Of appends without a callback. */
+    this.unreported = new Unreported()
     const count = () => ({ records: 0, bytes: 0 })
     this.counts = { appended: count(), written: count(), inFlight: count(), writes: 0 }
     this.run = this.run.bind(this)
@@ -96,10 +95,14 @@ class Publisher {
     this.publish([data], false, NO_TERMS, cb)
   }
 
-  /** @param {(err: Error | null) => void} [cb] called when all that was appended is acknowledged, or has failed */
-  sync (cb = () => {}) {
-    if (this.counts.inFlight.records === 0) process.nextTick(cb, null)
-    else this.drained.push(cb)
+  /** @param {(err: Error | null) => void} cb called as `wait` does, with the error of an append without a callback */
+  sync (cb) {
+    this.wait((err) => cb(err ?? this.unreported.take()))
+  }
+
+  /** @param {(err: Error | null) => void} cb called when all that was appended before is acknowledged, or has failed: as an append of nothing */
+  wait (cb) {
+    this.enqueue([], 0, false, NO_TERMS, cb)
   }
 
   // Appends
@@ -118,7 +121,18 @@ class Publisher {
       count.records += records.length
       count.bytes += bytes
     }
-    this.queue.push({ records: records.map(data => Buffer.from(data)), bytes, atomic, terms, cb, stored: 0, seqs: [], error: null, wasSent: false })
+    this.enqueue(records.map(data => Buffer.from(data)), bytes, atomic, terms, cb ?? this.unreported.note)
+  }
+
+  /**
+   * @param {Uint8Array[]} records
+   * @param {number} bytes
+   * @param {boolean} atomic
+   * @param {import('./batch-sender').Terms} terms
+   * @param {Appended} cb
+   */
+  enqueue (records, bytes, atomic, terms, cb) {
+    this.queue.push({ records, bytes, atomic, terms, cb, stored: 0, seqs: [], error: null, wasSent: false })
     this.schedule()
   }
 
@@ -127,7 +141,8 @@ class Publisher {
    * @param {Appended | undefined} cb
    */
   reject (error, cb) {
-    if (cb !== undefined) process.nextTick(cb, error)
+    if (cb === undefined) this.unreported.note(error)
+    else process.nextTick(cb, error)
   }
 
   /** What is appended in one turn is sent together. */
@@ -210,12 +225,10 @@ class Publisher {
    */
   async store (batch) {
     const sender = /** @type {AppendSender} */ (this.sender)
-    this.batch = batch
     try {
       // those that have an error have no records
       while (batch.parts.length > 0) {
         const outcomes = batch.records.length === 0 ? [] : await sender.store(batch.records, batch.parts.some(({ call }) => call.wasSent), batch.terms)
-        if (outcomes.length === batch.records.length) this.batch = null
         // the condition of an array is met once its first record is stored
         if (outcomes.length > 0) batch.terms = NO_TERMS
         if (sender.wasSent) for (const { call } of batch.parts) call.wasSent = true
@@ -229,11 +242,7 @@ class Publisher {
         return this.takeBack(batch)
       }
       if (/** @type {any} */ (err).code === 'flumelog:conflict') this.refuse(batch, /** @type {import('flumelog-random-access-file/parts').LogError} */ (err))
-      else {
-        const failure = await this.withdraw(batch, /** @type {Error} */ (err))
-        this.batch = null
-        this.fail(batch, failure, isFull)
-      }
+      else this.fail(batch, await this.withdraw(batch, /** @type {Error} */ (err)), isFull)
     }
     // whoever waited for these records may append others, which then are in the next batch: without them, each batch would have half of the records
     if (this.next < this.queue.length) await new Promise(resolve => setImmediate(resolve))
@@ -254,7 +263,6 @@ class Publisher {
     // the rest of an array that is larger than a batch
     if (this.queue[this.next] === part.call) this.next++
     this.sent = 0
-    this.batch = null
     // its caller may read the message because of which it is refused
     this.log.advance(Number(conflict.seq))
     this.settle(batch, [])
@@ -361,7 +369,7 @@ class Publisher {
     for (const { call, records } of takeParts(batch, outcomes.length)) {
       if (call.error !== null && records === 0) {
         this.forget(call.records.length, call.bytes)
-        calls.push(() => call.cb?.(call.error))
+        calls.push(() => call.cb(call.error))
         continue
       }
       for (let end = index + records; index < end; index++) {
@@ -376,33 +384,34 @@ class Publisher {
       if (call.stored < call.records.length) continue
       // an array may have no records
       const end = call.seqs.at(-1) ?? this.log.lastSeq
-      calls.push(() => call.error === null ? call.cb?.(null, call.atomic ? call.seqs : end) : call.cb?.(call.error))
+      calls.push(() => call.error === null ? call.cb(null, call.atomic ? call.seqs : end) : call.cb(call.error))
     }
     callAll(calls, undefined)
-    this.release()
   }
 
   /**
-   * A batch could not be stored, and what was appended after it until now is not, either.
+   * A batch could not be stored, and what was appended after it until now is not, either. Calls without records follow those before them.
    * @param {Batch} batch
    * @param {Error} err
    * @param {boolean} [isFull] whether there was no space for it: there may be for less
    */
   fail ({ parts }, err, isFull = false) {
-    const failed = new Set(parts.map(({ call }) => call))
+    const sent = new Set(parts.map(({ call }) => call))
     const refused = parts.find(({ records }) => records > 0)?.call
-    const mayFit = (/** @type {Call} */ { records, bytes }) => isFull && refused !== undefined && (records.length < refused.records.length || bytes < refused.bytes)
-    const waiting = this.queue.slice(this.next).filter(call => !failed.has(call))
-    for (const call of waiting) if (!mayFit(call)) failed.add(call)
-    this.queue = waiting.filter(mayFit)
+    const mayFit = (/** @type {Call} */ call) => isFull && refused !== undefined && !sent.has(call) && (call.records.length < refused.records.length || call.bytes < refused.bytes)
+    // while the log is open
+    const isKept = (/** @type {Call} */ call) => call.records.length === 0 ? this.sender?.connection.failure === null : mayFit(call)
+    const calls = [...new Set([...sent, ...this.queue.slice(this.next)])]
+    this.queue = calls.filter(isKept)
     this.next = 0
     this.sent = 0
+    const failed = calls.filter(call => !isKept(call))
     for (const { records, bytes, stored } of failed) {
       const left = records.slice(stored)
       this.forget(left.length, stored === 0 ? bytes : sizeOf(left))
     }
-    callAll([...failed].map(({ cb, error }) => () => cb?.(error ?? err)), undefined)
-    this.release()
+    callAll(failed.map(({ cb, error }) => () => cb(error ?? err)), undefined)
+    if (this.queue.length > 0) this.schedule()
   }
 
   /**
@@ -415,21 +424,13 @@ class Publisher {
     inFlight.bytes -= bytes
   }
 
-  /** Calls who waits for the end. */
-  release () {
-    if (this.counts.inFlight.records > 0) return
-    const { drained } = this
-    this.drained = []
-    callAll(drained, null)
-  }
-
   /**
-   * Accepts nothing more, and fails what is not sent yet; what is being sent ends with the connection.
+   * Accepts nothing more. What is being sent, or is to be, ends with the connection, if there was one.
    * @param {Error} err
    */
   stop (err) {
     this.refusal ??= err
-    if (this.batch === null && this.flying.length === 0) this.fail(joined([]), err)
+    if (this.sender === null) this.fail(joined([]), err)
   }
 }
 
