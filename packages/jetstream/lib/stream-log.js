@@ -240,10 +240,17 @@ class StreamLog {
   /** @param {any} what @param {Done} [callback] */
   del (what, callback) {
     const cb = optional(callback) ?? noop
+    if (this.closing !== null) return process.nextTick(cb, this.refusal ?? errors.closed(this.filename))
+    const end = (/** @type {Error | null} */ err) => {
+      this.tails.delete(end)
+      cb(err)
+    }
+    // a log that is closed waits for it
+    this.tails.add(end)
     this.whenOpen((err) => {
-      if (err) cb(err)
-      else if (this.settings.readOnly) process.nextTick(cb, errors.readOnly(this.filename, 'delete'))
-      else callbackify(() => deleteRecords(this.reader, what).then(() => null))(/** @type {any} */ (cb))
+      if (err) end(err)
+      else if (this.settings.readOnly) process.nextTick(end, errors.readOnly(this.filename, 'delete'))
+      else callbackify(() => deleteRecords(this.reader, what).then(() => null))(end)
     })
   }
 
@@ -378,7 +385,12 @@ class StreamLog {
       return
     }
     this.closing = [cb]
-    this.whenOpen((err) => err ? this.finishClosing(null) : this.closeCursors().then(() => this.closeWhenDrained()))
+    this.whenOpen((err) => {
+      if (err) return this.finishClosing(null)
+      // sinks would go on
+      this.publisher.refusal ??= errors.closed(this.filename)
+      this.closeCursors().then(() => this.closeWhenDrained())
+    })
   }
 
   async closeCursors () {

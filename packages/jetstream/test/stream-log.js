@@ -316,6 +316,36 @@ withServer('a log in a JetStream stream', (shared) => {
     t.ok(isSame(seen, numbers(1, 1000)), 'it has all of it, and ends')
   })
 
+  test('a sink is refused what it appends once the log is being closed: close does not wait for its source to end', async (t) => {
+    const { log } = open()
+    let given = 0
+    const sunk = new Promise(resolve => log.sink((err, stored) => resolve({ code: err?.code, stored }))((end, cb) => {
+      if (end) return cb(end)
+      if (given === 10) log.close(closed)
+      setImmediate(() => cb(null, `record ${given++}`))
+    }))
+    let closed
+    const isClosed = new Promise(resolve => { closed = resolve })
+    const { code, stored } = await sunk
+    t.equal(code, 'flumelog:closed')
+    t.ok(stored.records <= given - 1)
+    t.equal(await isClosed, null)
+  })
+
+  test('close waits for deletions that were called before it; later ones are refused', async (t) => {
+    const stream = streamName()
+    const log = open({ stream })
+    await log.append(numbers(1, 300).map(String))
+    const deleted = log.del({ gte: 1, lt: 300 })
+    const closed = log.close()
+    t.equal(await codeOf(log.del(300)), 'flumelog:closed')
+    t.equal(await deleted.then(() => null, err => err), null)
+    await closed
+    const again = open({ stream })
+    t.deepEqual((await collect(again.log, { seqs: false })).map(String), ['300'])
+    await again.close()
+  })
+
   test('the error of an append without a callback is that of the next call', async (t) => {
     const log = open()
     log.log.append('a', { unknown: true })

@@ -1,7 +1,7 @@
 'use strict'
 
-// The cursors of live streams that have been at the end of the log, and are reading what came since, and streams that are about to start: a
-// log closes when their readers have what they were to get.
+// The cursors of live streams that have been at the end of the log, and are reading what came since, streams that are about to start, and
+// deletions: a log closes when their readers have what they were to get, and what was to be deleted is.
 
 const { callbacks: { callAll } } = require('flumelog-random-access-file/blocks')
 
