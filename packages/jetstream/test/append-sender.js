@@ -3,11 +3,13 @@
 // Appends to a simulated server, over connections that break at any moment: what was sent before may arrive after it was sent again, and others
 // store messages in between. Each record is stored once, in order, under the seq that was acknowledged, or not at all if its append got an error. The
 // first one of a conditional append is stored right after the message of the condition. One with the key of another is not stored, and gets its seq.
-// Of a batch for which there is no space, a server without replicas stores a part.
+// Of a batch for which there is no space, a server without replicas stores a part. Every call is answered once, also if there will be no connection any
+// more, and whoever waits for appends when those before are.
 
 const { EventEmitter } = require('events')
 const test = require('tape')
 const { headers } = require('@nats-io/transport-node')
+const errors = require('../lib/errors')
 const { Publisher } = require('../lib/write/publisher')
 const { randomNumbers } = require('../../../bench/helpers/records')
 
@@ -18,6 +20,7 @@ const OWN = 'S.own'
 const FULL = { code: 10047, description: 'insufficient storage resources' }
 
 class Disconnected extends Error {}
+class Late extends Error {}
 class Refused extends Error {
   constructor ({ code, description }) {
     super(description)
@@ -38,6 +41,10 @@ class Stream {
     // with replicas, the server looks for the key first
     this.comparesKeysFirst = random() < 0.5
     this.isReplicated = false
+    /** How often there is no space for a record, and for a batch. */
+    this.fullRate = [0, 0.05, 0.05, 0.2][Math.floor(random() * 4)]
+    /** Records that a batch may have. */
+    this.mostTogether = random() < 0.3 ? 2 + Math.floor(random() * 8) : Infinity
   }
 
   get last () {
@@ -59,7 +66,7 @@ class Stream {
   /** @returns {object | null} the answer; null: none, to a message of a batch that is not its last one */
   receive ({ subject, text, head }) {
     const id = head.get('Nats-Batch-Id')
-    if (id === '') return this.random() < 0.05 ? { error: FULL } : this.receiveOne({ subject, text, head })
+    if (id === '') return this.random() < this.fullRate ? { error: FULL } : this.receiveOne({ subject, text, head })
     const number = Number(head.get('Nats-Batch-Sequence'))
     if (number === 1) this.batches.set(id, [])
     const batch = this.batches.get(id)
@@ -70,6 +77,7 @@ class Stream {
     batch.push({ subject, text, head })
     if (head.get('Nats-Batch-Commit') === '') return null
     this.batches.delete(id)
+    if (batch.length > this.mostTogether) return { error: { code: 10199, description: `batch publish contains too many messages, exceeds ${this.mostTogether}` } }
     const refusal = this.expects(batch[0])
     if (refusal !== null || this.hasSpace) return refusal ?? { seq: batch.map(({ subject, text }) => this.store(subject, text)).at(-1) }
     // it says that there is no space when the first message comes, and otherwise nothing
@@ -79,7 +87,7 @@ class Stream {
 
   /** Whether it has space for what comes next. A replicated one stores a batch as a whole. */
   get hasSpace () {
-    return this.isReplicated || this.random() < 0.8
+    return this.isReplicated || this.random() >= this.fullRate * 4
   }
 
   /** @returns {object} the answer */
@@ -141,6 +149,12 @@ class Network {
     /** The messages of each connection that has broken, in order. Some of the first of them may arrive any time. @type {any[][]} */
     this.late = []
     this.pending = new Set()
+    /** Called when it is connected again, or never will be. @type {Array<(value?: any) => void>} */
+    this.waiting = []
+    /** Whether there is no server to connect to. */
+    this.isDown = false
+    /** Those that send records. */
+    this.sent = new Set()
     this.inboxes = new Map()
     let ids = 0
     this.createInbox = () => `inbox${++ids}`
@@ -209,7 +223,10 @@ class Network {
     give?.(null, { data: Buffer.alloc(0), headers: codeOf(before) })
   }
 
-  async connected () {}
+  async connected () {
+    if (!this.isConnected && this.failure === null) await new Promise(resolve => this.waiting.push(resolve))
+    if (this.failure !== null) throw this.failure
+  }
 
   streamInfo () {
     return new Promise(resolve => this.wire.push({ ask: () => ({ state: this.stream.state }), answer: resolve }))
@@ -220,22 +237,28 @@ class Network {
     return seq <= last && !deleted.includes(seq)
   }
 
-  async pause () {}
+  async pause () {
+    await this.connected()
+  }
 
   refused (err) {
-    return err
+    return err.code === FULL.code ? errors.serverFull(this.label, err) : errors.refusedByServer(this.label, err)
   }
 
   isTransient (err) {
-    return err instanceof Disconnected
+    return err instanceof Disconnected || err instanceof Late
   }
 
   attemptSending (bytes, start) {
-    return this.attempt(start)
+    return this.attempt(() => new Promise((resolve, reject) => {
+      this.sent.add(reject)
+      start().then(resolve, reject).finally(() => this.sent.delete(reject))
+    }))
   }
 
   attempt (start) {
     return new Promise((resolve, reject) => {
+      if (!this.isConnected) return reject(this.failure ?? new Disconnected())
       this.pending.add(reject)
       start().then(resolve, reject).finally(() => this.pending.delete(reject))
     })
@@ -243,10 +266,12 @@ class Network {
 
   async ask (start) {
     for (;;) {
+      await this.connected()
       try {
         return await this.attempt(start)
       } catch (err) {
-        if (!(err instanceof Disconnected)) throw err
+        if (this.failure !== null) throw this.failure
+        if (!this.isTransient(err)) throw err
       }
     }
   }
@@ -254,10 +279,30 @@ class Network {
   /** One thing that happens. */
   step () {
     const dice = this.random()
+    if (!this.isConnected && !this.isDown && this.random() < 0.3) this.connect()
     if (dice < 0.02) this.disconnect()
+    else if (dice < 0.025) for (const reject of [...this.sent]) reject(new Late())
     else if (dice < 0.05) this.appendOther()
     else if (dice < 0.2) this.arriveLate()
-    else this.arrive(this.wire.shift())
+    else this.arrive(this.wire.splice(this.nextIndex(), 1)[0])
+  }
+
+  /** A server has records wait for each other, and not questions for records. */
+  nextIndex () {
+    return this.random() < 0.2 ? Math.max(this.wire.findIndex(({ ask }) => ask !== undefined), 0) : 0
+  }
+
+  /** The log is closed, though appends are not answered. */
+  fail () {
+    this.failure = errors.closed(this.label)
+    this.disconnect()
+    this.connect()
+    this.isConnected = false
+  }
+
+  connect () {
+    this.isConnected = true
+    for (const call of this.waiting.splice(0)) call()
   }
 
   /** Another writer stores a record, with a key or without one. */
@@ -284,8 +329,9 @@ class Network {
   }
 
   disconnect () {
+    this.isConnected = false
     this.late.push(this.wire.splice(0).filter(({ ask }) => ask === undefined))
-    for (const reject of [...this.pending]) reject(new Disconnected())
+    for (const reject of [...this.pending]) reject(this.failure ?? new Disconnected())
   }
 }
 
@@ -323,23 +369,58 @@ async function run (seed) {
   const conditions = new Map()
   /** Acknowledged appends with a key. @type {Array<{ key: string, text: string, seq: number }>} */
   const keyed = []
+  /** What is wrong with an answer. @type {string | null} */
+  let problem = null
+  const answered = new Set()
+  /** Calls that were made, by number. */
+  let calls = 0
   /** @param {string[]} texts */
   const append = (texts) => {
+    const call = calls++
     // the last message, one before it, or one that there is not yet
     const key = texts.length === 1 && random() < 0.3 ? `key ${Math.floor(random() * 30)}` : null
-    const after = key === null && random() < 0.3 ? network.stream.last + [0, 0, -1, 2][Math.floor(random() * 4)] : null
-    publisher.publish(texts.map(text => Buffer.from(text)), random() < 0.3, { after, key }, (err, seq) => {
-      for (const text of texts) outcomes.set(text, err ?? [seq].flat().at(-1))
+    const after = key === null && texts.length > 0 && random() < 0.3 ? network.stream.last + [0, 0, -1, 2][Math.floor(random() * 4)] : null
+    const atomic = random() < 0.3
+    publisher.publish(texts.map(text => Buffer.from(text)), atomic, { after, key }, (err, seq) => {
+      if (answered.has(call)) problem ??= `${texts[0]} is answered twice`
+      answered.add(call)
+      if (!err && atomic && seq.length !== texts.length) problem ??= `${texts[0]} and so on have ${seq.length} seqs`
+      texts.forEach((text, i) => outcomes.set(text, err ?? (atomic ? seq[i] : seq)))
       if (!err && key !== null) keyed.push({ key, text: texts[0], seq: [seq].flat()[0] })
       if (!err && after !== null) conditions.set(texts[0], after)
+      if (random() < 0.2) appendSome()
     })
   }
-  for (let steps = 0; outcomes.size < RECORDS; steps++) {
-    if (steps > 200_000) return `${outcomes.size} of ${RECORDS} are answered`
-    if (appended < RECORDS && random() < 0.1) {
-      const count = Math.min(random() < 0.7 ? 1 : 1 + Math.floor(random() * 10), RECORDS - appended)
-      append(Array.from({ length: count }, (_, i) => `record ${appended + i}`))
-      appended += count
+  const appendSome = () => {
+    const dice = random()
+    const count = Math.min(dice < 0.1 ? 0 : dice < 0.7 ? 1 : 1 + Math.floor(random() * (dice < 0.95 ? 10 : 60)), RECORDS - appended)
+    const texts = Array.from({ length: count }, (_, i) => `record ${appended + i}`)
+    // in a callback, too
+    appended += count
+    append(texts)
+  }
+  const wait = () => {
+    const before = calls++
+    publisher.wait(() => {
+      if (answered.has(before)) problem ??= `call ${before}, which waits, is answered twice`
+      for (let call = 0; call < before; call++) if (!answered.has(call)) problem ??= `call ${before} waits, and is answered before ${call}`
+      answered.add(before)
+    })
+  }
+  const failsAt = random() < 0.2 ? Math.floor(random() * 1500) : Infinity
+  const outage = random() < 0.5 ? 0 : 100
+  for (let steps = 0; ; steps++) {
+    if (appended === RECORDS && answered.size === calls) break
+    if (steps > 200_000) return `${answered.size} of ${calls} are answered`
+    if (appended < RECORDS && random() < 0.1) appendSome()
+    if (appended < RECORDS && random() < 0.02) wait()
+    if (steps === failsAt - outage) {
+      network.isDown = true
+      network.disconnect()
+    }
+    if (steps === failsAt) {
+      network.fail()
+      publisher.stop(/** @type {Error} */ (network.failure))
     }
     // by another program, of those that are acknowledged
     if (random() < 0.005) {
@@ -349,6 +430,9 @@ async function run (seed) {
     network.step()
     await new Promise(resolve => setImmediate(resolve))
   }
+  if (problem !== null) return problem
+  const { inFlight } = publisher.counts
+  if (inFlight.records !== 0 || inFlight.bytes !== 0) return `${inFlight.records} records and ${inFlight.bytes} bytes are in flight`
   for (const queue of network.late) for (const message of queue) network.stream.receive(message)
   const own = network.stream.messages.filter(({ subject, isWithdrawn }) => subject.startsWith(OWN) && !isWithdrawn)
   const numbers = own.map(({ text }) => Number(text.toString().slice('record '.length)))

@@ -5,7 +5,7 @@
 const test = require('tape')
 const JetStreamLog = require('..')
 const { Publisher } = require('../lib/write/publisher')
-const { NO_TERMS } = require('../lib/write/batch-sender')
+const { BatchSender, NO_TERMS } = require('../lib/write/batch-sender')
 
 const FULL = Object.assign(new Error('full'), { code: 'ENOSPC' })
 const REFUSED = Object.assign(new Error('refused'), { code: 'flumelog:server' })
@@ -21,7 +21,7 @@ function openPublisher () {
     maxRecords: 1000,
     maxBytes: 1024 * 1024,
     wasSent: false,
-    connection: { failure: null },
+    connection: { failure: null, label: 'stream S', settings: { stream: 'S' } },
     countAlone: () => 0,
     learnLimit: () => false,
     withdraw: async () => {},
@@ -104,6 +104,24 @@ test('when there will be no connection, whoever waits gets the error', async (t)
   batches[0].fail(REFUSED)
   await settled()
   t.deepEqual(errors, [REFUSED, REFUSED, REFUSED])
+})
+
+test('an array of which a part is stored when the log is closed gets flumelog:unreachable, since that part cannot be deleted', async (t) => {
+  const { publisher, batches, append } = openPublisher()
+  const { sender } = publisher
+  sender.maxRecords = 2
+  sender.withdraw = BatchSender.prototype.withdraw
+  sender.unknown = BatchSender.prototype.unknown
+  sender.connection.ask = async () => { throw sender.connection.failure }
+  const answer = new Promise(resolve => append(['a', 'b', 'c'], resolve))
+  await settled()
+  batches[0].succeed()
+  await settled()
+  t.deepEqual(batches[1].texts, ['c'])
+  sender.connection.failure = Object.assign(new Error('closed'), { code: 'flumelog:closed' })
+  publisher.stop(sender.connection.failure)
+  batches[1].fail(sender.connection.failure)
+  t.equal((await answer).code, 'flumelog:unreachable')
 })
 
 test('a log with partitions gives the error of an append without a callback to the call that closes it', async (t) => {

@@ -276,10 +276,8 @@ class Publisher {
    */
   async withdraw ({ parts }, err) {
     const sender = /** @type {AppendSender} */ (this.sender)
-    // without an answer, nobody knows
-    if (sender.connection.failure !== null || parts.length === 0) return err
     try {
-      await sender.withdraw(parts[0].call.seqs)
+      await sender.withdraw(parts.length === 0 ? [] : parts[0].call.seqs)
       return err
     } catch (unknown) {
       return /** @type {Error} */ (unknown)
