@@ -407,7 +407,10 @@ class StreamLog {
       acknowledged = written.records
       if (looks === LOOKS) finish(publisher.counts.inFlight.bytes > 0 ? errors.appendsUnknown(this.filename) : null)
     }, timeout / LOOKS)
+    let isFinished = false
     const finish = (/** @type {Error | null} */ failure) => {
+      if (isFinished) return
+      isFinished = true
       clearInterval(timer)
       this.finishClosing(failure)
     }
@@ -416,8 +419,6 @@ class StreamLog {
 
   /** @param {Error | null} failure */
   finishClosing (failure) {
-    if (this.isClosed) return
-    this.isClosed = true
     this.refusal ??= errors.closed(this.filename)
     this.turn.flush()
     // what they have given is not all that may be stored
@@ -425,8 +426,12 @@ class StreamLog {
     else this.streams.close()
     this.state.opened?.follower.stop()
     this.connection.close().catch(noop).then(() => {
+      // what was being sent has its error first
+      this.publisher.wait(() => {
+        this.isClosed = true
+        callAll(this.closing ?? [], failure ?? this.publisher.unreported.take())
+      })
       this.publisher.stop(this.refusal ?? errors.closed(this.filename))
-      callAll(this.closing ?? [], failure ?? this.publisher.unreported.take())
     })
   }
 }

@@ -5,6 +5,7 @@
 const test = require('tape')
 const JetStreamLog = require('..')
 const { Publisher } = require('../lib/write/publisher')
+const { StreamLog } = require('../lib/stream-log')
 const { BatchSender, NO_TERMS } = require('../lib/write/batch-sender')
 
 const FULL = Object.assign(new Error('full'), { code: 'ENOSPC' })
@@ -104,6 +105,36 @@ test('when there will be no connection, whoever waits gets the error', async (t)
   batches[0].fail(REFUSED)
   await settled()
   t.deepEqual(errors, [REFUSED, REFUSED, REFUSED])
+})
+
+test('a log that is closed calls back when all appends are answered, however often it is closed', async (t) => {
+  const { publisher, batches, append } = openPublisher()
+  const closed = Object.assign(new Error('closed'), { code: 'flumelog:closed' })
+  const events = []
+  append('a', () => events.push('a'))
+  await settled()
+  const { finishClosing, close } = StreamLog.prototype
+  const log = {
+    publisher,
+    refusal: closed,
+    closing: [() => events.push('closed')],
+    isClosed: false,
+    turn: { flush () {} },
+    streams: { fail () {} },
+    state: { opened: null },
+    connection: { close: async () => { publisher.sender.connection.failure = closed } }
+  }
+  finishClosing.call(log, REFUSED)
+  await settled()
+  close.call(log, () => events.push('again'))
+  await settled()
+  t.deepEqual(events, [])
+  batches[0].fail(REFUSED)
+  await settled()
+  t.deepEqual(events, ['a', 'closed', 'again'])
+  close.call(log, () => events.push('later'))
+  await settled()
+  t.equal(events.at(-1), 'later')
 })
 
 test('an array of which a part is stored when the log is closed gets flumelog:unreachable, since that part cannot be deleted', async (t) => {

@@ -137,7 +137,9 @@ class PartitionedLog {
     try {
       for (const seq of [what].flat()) {
         const { partition, sequence } = this.partitions.find(seq)
-        parts.set(partition, [...parts.get(partition) ?? [], sequence])
+        const part = parts.get(partition)
+        if (part === undefined) parts.set(partition, [sequence])
+        else part.push(sequence)
       }
     } catch (err) {
       return process.nextTick(cb, err)
