@@ -228,8 +228,8 @@ withNats('access to a stream', (file) => {
     })
   })
 
-  test('the permissions that README.md lists suffice', async (t) => {
-    const page = fs.readFileSync(path.join(__dirname, '..', 'README.md'), 'utf8')
+  test('the permissions that operating.md lists suffice', async (t) => {
+    const page = fs.readFileSync(path.join(__dirname, '..', 'operating.md'), 'utf8')
     const rows = page.split('\n## Permissions\n')[1].split('\n## ')[0].split('\n').filter(line => line.startsWith('| ')).slice(2).map(row => row.split('|').slice(1, -1).map(cell => [...cell.matchAll(/`([^`]+)`/g)].map(([, subject]) => subject)))
     const user = (name, rows) => `{ user: ${name}, password: p, permissions: { publish: ${JSON.stringify(rows.flatMap(([, publish]) => publish))}, subscribe: ${JSON.stringify(rows.flatMap(([,, subscribe]) => subscribe))} } }`
     const users = `authorization { users: [\n${user('reader', rows.slice(0, 1))}\n${user('all', rows)}\n] }`
