@@ -11,9 +11,15 @@ const { PartitionedLog } = require('../lib/partitions/partitioned-log')
 const { Partitions } = require('../lib/partitions/partitions')
 const { StreamLog } = require('../lib/stream-log')
 
+/** All that tests have made: their requests would keep the process alive until they expire. */
+const cursors = []
+test.onFinish(() => { for (const { requests } of cursors) for (const request of requests) request.end(EXPIRED) })
+/** The code of an answer without a record. */
+const EXPIRED = 408
+
 /** A cursor of which the server answers everything at once. */
 function fakeCursor (nats = {}) {
-  const cursors = new Map()
+  const open = new Map()
   const connection = {
     createInbox: () => 'inbox',
     deleted: new Set(),
@@ -23,9 +29,10 @@ function fakeCursor (nats = {}) {
     ask: async () => [],
     nats: { request: async () => ({}), ...nats }
   }
-  const log = { connection, cursors, filename: 'log', refusal: null, whenOpen: () => {}, forgetCursor: StreamLog.prototype.forgetCursor }
+  const log = { connection, cursors: open, filename: 'log', refusal: null, whenOpen: () => {}, forgetCursor: StreamLog.prototype.forgetCursor }
   const cursor = Object.assign(new DurableCursor(log, 'worker', {}), { seq: -1 })
-  cursors.set('worker', cursor)
+  open.set('worker', cursor)
+  cursors.push(cursor)
   return cursor
 }
 
@@ -169,7 +176,7 @@ test('a limit that is no integer is refused, as in other streams: it would never
       'cursor of partitions': cursorOf.call(partitioned, 'worker').stream({ limit })
     }
     for (const [name, source] of Object.entries(sources)) {
-      const end = await Promise.race([new Promise(resolve => source(null, resolve)), new Promise(resolve => setTimeout(resolve, 100))])
+      const end = await new Promise(resolve => source(null, resolve))
       t.equal(end?.code, 'flumelog:invalid', `${name}: ${limit}`)
     }
   }
@@ -374,7 +381,7 @@ test('a stream without live ends if the connection breaks before the server has 
   await settled()
   t.equal(requests.length, 1)
   connection.disconnected()
-  const { code } = await Promise.race([end, new Promise(resolve => setTimeout(resolve, 10_000, {}))])
+  const { code } = await end
   t.equal(code, 'flumelog:unreachable')
 })
 
@@ -382,8 +389,7 @@ test('a cursor that is closed does not wait for a server that hangs to cancel a 
   const { cursor } = openCursor({ subscribe: () => ({ isClosed: () => false, unsubscribe: () => {}, drain: () => new Promise(() => {}) }) })
   const end = read(cursor.members.stream({ live: true }))
   await settled()
-  const isClosed = cursor.close().then(() => true)
-  t.equal(await Promise.race([isClosed, new Promise(resolve => setTimeout(resolve, 10_000, false))]), true)
+  await cursor.close()
   t.equal(await end, true)
 })
 
