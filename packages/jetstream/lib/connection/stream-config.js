@@ -1,6 +1,6 @@
 'use strict'
 
-// The stream that has the records: its settings if it is created, and what an existing one needs. README.md says why.
+// The stream that has the records: its settings if it is created, and what an existing one needs. operating.md says why.
 
 const errors = require('../errors')
 
