@@ -6,7 +6,7 @@ const { EventEmitter } = require('events')
 const test = require('tape')
 const { Connection } = require('../lib/connection/connection')
 const { DurableCursor } = require('../lib/cursors/durable-cursor')
-const { merge } = require('../lib/partitions/merge')
+const { merge } = require('../lib/read/merge')
 const { PartitionedLog } = require('../lib/partitions/partitioned-log')
 const { Partitions } = require('../lib/partitions/partitions')
 const { StreamLog } = require('../lib/stream-log')
@@ -163,6 +163,11 @@ test('any number of records that were given and not committed is given again, in
   t.equal(end, null)
   t.equal(batch?.length, seqs.length)
   t.deepEqual([cursor.given.size, cursor.waiting.size, cursor.greatest], [seqs.length, 0, seqs.length])
+})
+
+test('a stream of a cursor is aborted without a callback, also one that has invalid options', async (t) => {
+  const { members } = fakeCursor()
+  for (const options of [{}, { limit: 1.5 }]) t.doesNotThrow(() => members.stream(options)(true), JSON.stringify(options))
 })
 
 test('a limit that is no integer is refused, as in other streams: it would never be reached', async (t) => {

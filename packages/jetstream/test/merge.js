@@ -3,7 +3,7 @@
 // One source of several that answer at once, as streams do while their records are in memory.
 
 const test = require('tape')
-const { merge } = require('../lib/partitions/merge')
+const { merge } = require('../lib/read/merge')
 const { PartitionedLog } = require('../lib/partitions/partitioned-log')
 
 /** @param {number} from @param {number} to */

@@ -9,6 +9,7 @@ const { callbacks: { mustBeFunction, optional }, format, optionNames } = require
 const { streamRangeOf } = require('flumelog-random-access-file/parts')
 const errors = require('../errors')
 const { isDenied, REQUEST_TIMEOUT } = require('../connection/connection')
+const { failed } = require('../read/merge')
 
 /** Milliseconds for which a request for records waits at the server. */
 const EXPIRES = 5000
@@ -87,7 +88,7 @@ class DurableCursor {
     /** Given, and not committed, in the order in which they were given. @type {Map<number, Delivery>} */
     this.given = new Map()
     /** Given by streams that have ended, and in `waiting`, too, since the next one gives them again; what was given by those can still be committed. @type {Map<number, Delivery>} */
-    this.before = new Map()
+    this.givenBefore = new Map()
     /** The greatest sequence that was given. */
     this.greatest = -1
     /** @type {Set<Reader>} */
@@ -119,7 +120,7 @@ class DurableCursor {
   /**
    * @param {any} options
    * @param {boolean} isBatched
-   * @returns {import('../partitions/merge').Source<any>} a pull-stream source
+   * @returns {import('../read/merge').Source<any>} a pull-stream source
    */
   source (options, isBatched) {
     try {
@@ -127,7 +128,7 @@ class DurableCursor {
       // the limit is an integer
       streamRangeOf({ limit: options.limit }, 0)
     } catch (err) {
-      return (abort, cb) => cb(abort || err)
+      return failed(err)
     }
     const { live = false, limit = 0, seqs = true, values = true } = options
     const { codec } = this.log
@@ -175,7 +176,8 @@ class DurableCursor {
     const source = (/** @type {any} */ abort, /** @type {(end: any, item?: any) => void} */ cb) => {
       if (abort) {
         finish()
-        return cb(abort)
+        if (cb) cb(abort)
+        return
       }
       if (!isStarted) start()
       const answered = left === 0 ? Promise.resolve(null) : this.receive(reader, take)
@@ -217,7 +219,7 @@ class DurableCursor {
       if (first !== undefined && performance.now() - first.at > this.commitWithin * STALE) {
         this.giveBack([...this.waiting.values()])
         this.waiting.clear()
-        this.before.clear()
+        this.givenBefore.clear()
         await this.returns
         continue
       }
@@ -422,7 +424,7 @@ class DurableCursor {
 
   /** @param {number} seq @returns {Delivery[]} those that a commit of it is about: that record, and what was given before it. None: it is committed */
   upTo (seq) {
-    const given = [...(this.given.has(seq) ? this.given : this.before).values()]
+    const given = [...(this.given.has(seq) ? this.given : this.givenBefore).values()]
     return given.slice(0, given.findIndex(delivery => delivery.seq === seq) + 1)
   }
 
@@ -433,7 +435,7 @@ class DurableCursor {
   finishOne (delivery) {
     const { seq } = delivery
     delivery.acknowledged ??= this.acknowledge([delivery]).then(() => {
-      for (const deliveries of [this.given, this.before, this.waiting]) deliveries.delete(seq)
+      for (const deliveries of [this.given, this.givenBefore, this.waiting]) deliveries.delete(seq)
     }, (err) => {
       delivery.acknowledged = null
       throw err
@@ -462,7 +464,7 @@ class DurableCursor {
   give (delivery) {
     const { seq } = delivery
     this.waiting.delete(seq)
-    this.before.delete(seq)
+    this.givenBefore.delete(seq)
     this.given.set(seq, delivery)
     this.greatest = Math.max(this.greatest, seq)
   }
@@ -479,7 +481,7 @@ class DurableCursor {
   restart () {
     const given = [...this.given].filter(([, { acknowledged }]) => acknowledged === null)
     for (const [seq] of given) this.given.delete(seq)
-    this.before = new Map([...this.before, ...given])
+    this.givenBefore = new Map([...this.givenBefore, ...given])
     // what was received last is the newer delivery
     this.waiting = new Map([...given, ...this.waiting].sort(([a], [b]) => a - b))
   }

@@ -6,7 +6,7 @@
 const { callbacks: { mustBeFunction, optional }, optionNames } = require('flumelog-random-access-file/blocks')
 const { observable, streamRangeOf } = require('flumelog-random-access-file/parts')
 const errors = require('../errors')
-const { merge } = require('./merge')
+const { failed, merge } = require('../read/merge')
 const { missingMembers } = require('../missing-members')
 const { Partitions } = require('./partitions')
 const { createStreamLog } = require('../stream-log')
@@ -167,7 +167,7 @@ class PartitionedLog {
   /**
    * @param {any} options
    * @param {boolean} isBatched
-   * @returns {import('./merge').Source<any>}
+   * @returns {import('../read/merge').Source<any>}
    */
   source (options, isBatched) {
     const { partitions } = this
@@ -260,23 +260,15 @@ class PartitionedLog {
 }
 
 /**
- * @param {import('./merge').Source<any>} source
+ * @param {import('../read/merge').Source<any>} source
  * @param {(item: any) => any} place
  * @param {boolean} isBatched
- * @returns {import('./merge').Source<any>} with the items that `place` makes of its own
+ * @returns {import('../read/merge').Source<any>} with the items that `place` makes of its own
  */
 function placed (source, place, isBatched) {
   return Object.assign((/** @type {any} */ abort, /** @type {(end: any, item?: any) => void} */ cb) => {
     source(abort, (end, item) => end ? cb(end) : cb(null, isBatched ? item.map(place) : place(item)))
   }, { unread: source.unread })
-}
-
-/**
- * @param {unknown} err
- * @returns {import('./merge').Source<any>} that gives nothing else
- */
-function failed (err) {
-  return (abort, cb) => { if (cb) cb(abort || err) }
 }
 
 /**

@@ -85,4 +85,12 @@ function merge (sources, limit = Infinity) {
   }
 }
 
-module.exports = { merge }
+/**
+ * @param {unknown} err
+ * @returns {Source<any>} that gives nothing else
+ */
+function failed (err) {
+  return (abort, cb) => { if (cb) cb(abort || err) }
+}
+
+module.exports = { failed, merge }
